@@ -1,0 +1,12 @@
+/* commands.h - every sub-command of trotline; each is defined in the file of its name, and table.c puts them in order.
+ */
+#ifndef TROTLINE_CMD_COMMANDS_H
+#define TROTLINE_CMD_COMMANDS_H
+#include "cmd/cmd.h"
+
+extern const struct command cmd_run, cmd_crawl; /* run.c */
+extern const struct command cmd_retry, cmd_stop;
+extern const struct command cmd_ls, cmd_show, cmd_cat, cmd_lineage, cmd_diff;
+extern const struct command cmd_plugins; /* plugins_cmd.c */
+extern const struct command cmd_verify, cmd_rebuild, cmd_doctor;
+#endif

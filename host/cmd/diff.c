@@ -1,0 +1,433 @@
+/* diff.c - trotline diff: what two crawls have in common, what came, went or changed.
+ *
+ * Documents are the same one when they have the same key: the URL that was asked for, else collector and canonical
+ * arguments. A document has changed when the bytes it was made of have (the document itself always does: it holds
+ * times), or how its run ended. One that stands for an unchanged earlier result is compared by that result. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cmd/commands.h"
+#include "cmd/print.h"
+
+struct entry {
+    struct tl_span key;
+    const char *digest;      /* of collector and arguments, hex: tells apart what has the same URL */
+    struct uuid run, result; /* result: of the document that counts */
+    struct sha256 sum;       /* over names and checksums of its datasets, in order of names */
+    bool many;               /* some dataset has several elements, whose checksums stand in the document only */
+    bool reused;
+    const char *status; /* of the run whose document it is */
+};
+struct side {
+    struct store *store;
+    char root[UUID_TEXT];
+    struct arena arena;
+    struct entry *entry;
+    size_t count, room;
+    struct hash *hash;
+    struct entry *summed; /* whose datasets are being read */
+};
+struct diff {
+    struct cmd_open open;
+    struct side side[2];
+    enum cmd_format format;
+    struct buf out;
+    int64_t added, removed, changed, same;
+    const char *section; /* json: the list that is open */
+    bool first;
+    struct fail why;
+};
+
+/* ---- reading one side */
+
+static struct tl_span keep(struct side *s, struct tl_span text) {
+    char *copy = arena_span(&s->arena, text);
+    return (struct tl_span){copy ? copy : "", copy ? text.len : 0};
+}
+
+static struct tl_span text_of(const struct store_value *v) {
+    return v->type == STORE_TEXT ? v->text : (struct tl_span){"", 0};
+}
+
+/* run_id, collector, url, payload, digest, status, result, reused */
+static int each_run(void *ctx, const struct store_row *row) {
+    struct side *s = ctx;
+    const struct store_value *v = row->value;
+    struct entry e = {.reused = v[7].number != 0};
+    AUTO_BUF struct buf key = BUF_INIT;
+    if (uuid_parse(text_of(&v[0]), &e.run) || uuid_parse(text_of(&v[6]), &e.result))
+        return 0;
+    if (v[2].type == STORE_TEXT)
+        e.key = keep(s, v[2].text);
+    else {
+        buf_add(&key, text_of(&v[1]).ptr, text_of(&v[1]).len);
+        buf_char(&key, ' ');
+        if (json_canonical(text_of(&v[3]), &key))
+            buf_add(&key, text_of(&v[3]).ptr, text_of(&v[3]).len);
+        e.key = keep(s, buf_span(&key));
+    }
+    e.digest = keep(s, text_of(&v[4])).ptr;
+    e.status = keep(s, text_of(&v[5])).ptr;
+    MEM_GROW(s->entry, s->count, s->room);
+    s->entry[s->count++] = e;
+    return 0;
+}
+
+static int by_result(const void *a, const void *b) {
+    return memcmp(&((const struct entry *)a)->result, &((const struct entry *)b)->result, sizeof(struct uuid));
+}
+
+static int compare_keys(const struct entry *a, const struct entry *b) {
+    size_t shorter = a->key.len < b->key.len ? a->key.len : b->key.len;
+    int order = memcmp(a->key.ptr, b->key.ptr, shorter);
+    return order ? order : (a->key.len > b->key.len) - (a->key.len < b->key.len);
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct entry *x = a, *y = b;
+    int order = compare_keys(x, y);
+    if (!order)
+        order = strcmp(x->digest, y->digest);
+    return order ? order : memcmp(&x->run, &y->run, sizeof x->run);
+}
+
+static void end_sum(struct side *s) {
+    if (!s->summed)
+        return;
+    struct sha256 sum = hash_end(s->hash);
+    for (struct entry *e = s->summed; e < s->entry + s->count && by_result(e, s->summed) == 0; e++)
+        e->sum = sum; /* several runs may stand for one result */
+    s->summed = NULL;
+}
+
+/* result_id, name, type, elements, bytes, sha256: those of one result follow one another */
+static int each_dataset(void *ctx, const struct store_row *row) {
+    struct side *s = ctx;
+    struct entry key = {0};
+    AUTO_BUF struct buf text = BUF_INIT;
+    if (uuid_parse(text_of(&row->value[0]), &key.result))
+        return 0;
+    if (!s->summed || by_result(s->summed, &key) != 0) {
+        end_sum(s);
+        struct entry *e = s->count ? bsearch(&key, s->entry, s->count, sizeof key, by_result) : NULL;
+        if (!e)
+            return 0;
+        while (e > s->entry && by_result(e - 1, &key) == 0)
+            e--;
+        s->summed = e;
+        hash_start(s->hash);
+    }
+    if (row->value[5].type == STORE_NULL && row->value[3].number > 0)
+        for (struct entry *e = s->summed; e < s->entry + s->count && by_result(e, &key) == 0; e++)
+            e->many = true;
+    for (size_t i = 1; i < row->count; i++) {
+        print_value(&text, &row->value[i]);
+        buf_char(&text, '\0');
+    }
+    hash_add(s->hash, text.data, text.len);
+    return 0;
+}
+
+static int read_side(struct side *s, struct fail *why) {
+    const struct store_value root = store_text(s->root);
+    /* own documents, then references to earlier ones */
+    static const char *const runs[] = {
+        "SELECT r.run_id, r.collector, r.url, r.payload, r.payload_digest, r.status, d.result_id, 0 "
+        "FROM documents d JOIN runs r ON r.run_id = d.run_id WHERE d.root_id = $1 AND r.parent_id IS NOT NULL",
+        "SELECT r.run_id, r.collector, r.url, r.payload, r.payload_digest, coalesce((SELECT o.status FROM documents d "
+        "JOIN runs o ON o.run_id = d.run_id WHERE d.result_id = r.result_ref), 'success'), r.result_ref, 1 "
+        "FROM runs r WHERE r.root_id = $1 AND r.result_ref IS NOT NULL AND r.parent_id IS NOT NULL AND NOT EXISTS "
+        "(SELECT 1 FROM documents d WHERE d.run_id = r.run_id)"};
+    static const char *const datasets[] = {
+        "SELECT s.result_id, s.name, s.type, s.elements, s.bytes, s.sha256 FROM datasets s WHERE s.root_id = $1 "
+        "ORDER BY 1, 2, 6, 5",
+        "SELECT s.result_id, s.name, s.type, s.elements, s.bytes, s.sha256 FROM (SELECT DISTINCT result_ref FROM runs "
+        "WHERE root_id = $1 AND result_ref IS NOT NULL) r JOIN datasets s ON s.result_id = r.result_ref "
+        "ORDER BY 1, 2, 6, 5"};
+    s->hash = hash_new();
+    int rc = TL_OK;
+    for (size_t i = 0; !rc && i < COUNT_OF(runs); i++)
+        rc = store_query(s->store, runs[i], &root, 1, each_run, s, why);
+    if (s->count)
+        qsort(s->entry, s->count, sizeof *s->entry, by_result);
+    for (size_t i = 0; !rc && i < COUNT_OF(datasets); i++) {
+        rc = store_query(s->store, datasets[i], &root, 1, each_dataset, s, why);
+        end_sum(s);
+    }
+    if (s->count)
+        qsort(s->entry, s->count, sizeof *s->entry, by_key);
+    return rc;
+}
+
+/* ---- comparing two documents */
+
+struct elements {
+    struct hash *hash;
+};
+
+static int each_element(void *ctx, const struct document_part *part) {
+    struct elements *e = ctx;
+    struct tl_json name, sum;
+    if (json_get(&part->dataset, "name", &name) || json_get(&part->element, "sha256", &sum))
+        return TL_INVALID;
+    hash_add(e->hash, name.raw.ptr, name.raw.len);
+    hash_add(e->hash, sum.raw.ptr, sum.raw.len);
+    return 0;
+}
+
+static int each_text(void *ctx, const struct store_row *row) {
+    print_value(ctx, &row->value[0]);
+    return 1;
+}
+
+/* The checksums of all elements, from the document. */
+static int sum_document(struct diff *d, const struct entry *e, struct sha256 *sum) {
+    AUTO_BUF struct buf path = BUF_INIT, file = BUF_INIT;
+    char id[UUID_TEXT];
+    const struct store_value key = store_text(uuid_text(&e->result, id));
+    struct elements elements = {d->side[0].hash};
+    int rc = store_query(d->open.store, "SELECT path FROM documents WHERE result_id = $1", &key, 1, each_text, &path,
+                         &d->why);
+    if (!rc && path.len)
+        rc = lake_read(d->open.lake, path.data, &file, &d->why);
+    if (rc || !path.len)
+        return rc;
+    hash_start(elements.hash);
+    rc = document_each(buf_span(&file), each_element, &elements);
+    *sum = hash_end(elements.hash);
+    return rc ? fail_exit(&d->why, rc, EXIT_DAMAGED, "%s is no document of ours", path.data) : TL_OK;
+}
+
+static int differ(struct diff *d, const struct entry *a, const struct entry *b, bool *changed) {
+    struct sha256 left = a->sum, right = b->sum;
+    *changed = strcmp(a->status, b->status) != 0 || memcmp(&left, &right, sizeof left) != 0;
+    if (*changed || !a->many || memcmp(&a->result, &b->result, sizeof a->result) == 0)
+        return TL_OK;
+    int rc = sum_document(d, a, &left);
+    if (!rc)
+        rc = sum_document(d, b, &right);
+    *changed = memcmp(&left, &right, sizeof left) != 0;
+    return rc;
+}
+
+/* ---- output */
+
+static void begin_section(struct diff *d, const char *name) {
+    buf_printf(&d->out, "%s\"%s\":[", d->section ? "],\n" : "{", name);
+    d->section = name;
+    d->first = true;
+}
+
+static int each_object(void *ctx, const struct store_row *row) {
+    print_object(ctx, row);
+    return 1;
+}
+
+static int put_version(struct diff *d, struct json_writer *w, const char *key, const struct entry *e) {
+    char run[UUID_TEXT], result[UUID_TEXT];
+    const struct store_value args[] = {store_text(uuid_text(&e->run, run)), store_text(uuid_text(&e->result, result))};
+    size_t before;
+    json_put_key(w, key);
+    before = w->out->len;
+    int rc = store_query(d->open.store,
+                         "SELECT r.run_id, d.path, d.sha256, d.bytes, r.status FROM runs r JOIN documents d ON "
+                         "d.result_id = $2 WHERE r.run_id = $1",
+                         args, 2, each_object, w, &d->why);
+    if (w->out->len == before)
+        json_put_null(w); /* stands for a result that is not in this catalog */
+    return rc;
+}
+
+static void flush(struct diff *d) {
+    fwrite(buf_span(&d->out).ptr, 1, d->out.len, stdout);
+    buf_reset(&d->out);
+}
+
+static int report(struct diff *d, const char *word, const struct entry *before, const struct entry *after) {
+    const struct entry *e = before ? before : after;
+    int rc = TL_OK;
+    if (d->format == CMD_TABLE) {
+        buf_printf(&d->out, "%-8s ", word);
+        print_plain(&d->out, e->key, 0);
+        buf_char(&d->out, '\n');
+    } else if (d->format == CMD_CSV) {
+        buf_printf(&d->out, "%s,", word);
+        print_csv(&d->out, e->key);
+        buf_lit(&d->out, "\r\n");
+    } else {
+        struct json_writer w = JSON_WRITER(&d->out);
+        if (d->format == CMD_JSON)
+            buf_text(&d->out, d->first ? "\n" : ",\n");
+        d->first = false;
+        json_object_begin(&w);
+        if (d->format == CMD_JSONL)
+            json_member_string(&w, "change", word);
+        json_member_span(&w, "key", e->key);
+        if (before && after) {
+            rc = put_version(d, &w, "before", before);
+            if (!rc)
+                rc = put_version(d, &w, "after", after);
+        } else
+            rc = put_version(d, &w, before ? "before" : "after", e);
+        json_object_end(&w);
+        if (d->format == CMD_JSONL)
+            buf_char(&d->out, '\n');
+    }
+    flush(d);
+    return rc;
+}
+
+/* ---- merging the two sorted sides */
+
+enum change { ADDED, REMOVED, CHANGED, CHANGES };
+static const char *const change_word[CHANGES] = {"added", "removed", "changed"};
+
+/* Entries of one key on both sides: those of the same arguments are one document, the rest pair up as they come. */
+static int compare_group(struct diff *d, struct entry *a, size_t n, struct entry *b, size_t m, unsigned wanted) {
+    size_t i = 0, k = 0;
+    int rc = TL_OK;
+    while (!rc && (i < n || k < m)) {
+        int order = i == n ? 1 : k == m ? -1 : n == 1 && m == 1 ? 0 : strcmp(a[i].digest, b[k].digest);
+        bool changed = false;
+        if (order < 0) {
+            d->removed++;
+            rc = wanted & 1u << REMOVED ? report(d, change_word[REMOVED], &a[i], NULL) : TL_OK;
+        } else if (order > 0) {
+            d->added++;
+            rc = wanted & 1u << ADDED ? report(d, change_word[ADDED], NULL, &b[k]) : TL_OK;
+        } else {
+            rc = differ(d, &a[i], &b[k], &changed);
+            d->changed += changed;
+            d->same += !changed;
+            if (!rc && changed && wanted & 1u << CHANGED)
+                rc = report(d, change_word[CHANGED], &a[i], &b[k]);
+        }
+        i += order <= 0;
+        k += order >= 0;
+    }
+    return rc;
+}
+
+static size_t group(const struct side *s, size_t at) {
+    size_t n = 1;
+    while (at + n < s->count && compare_keys(&s->entry[at], &s->entry[at + n]) == 0)
+        n++;
+    return n;
+}
+
+static int merge(struct diff *d, unsigned wanted) {
+    struct side *a = &d->side[0], *b = &d->side[1];
+    size_t i = 0, k = 0;
+    int rc = TL_OK;
+    d->added = d->removed = d->changed = d->same = 0;
+    while (!rc && (i < a->count || k < b->count)) {
+        int order = i == a->count ? 1 : k == b->count ? -1 : compare_keys(&a->entry[i], &b->entry[k]);
+        size_t n = order <= 0 ? group(a, i) : 0, m = order >= 0 ? group(b, k) : 0;
+        rc = compare_group(d, a->entry + i, n, b->entry + k, m, wanted);
+        i += n;
+        k += m;
+    }
+    return rc;
+}
+
+static int print_all(struct diff *d) {
+    int rc = TL_OK;
+    if (d->format == CMD_CSV)
+        buf_lit(&d->out, "change,key\r\n");
+    if (d->format != CMD_JSON) {
+        rc = merge(d, 1u << ADDED | 1u << REMOVED | 1u << CHANGED);
+        flush(d);
+        return rc;
+    }
+    for (unsigned c = 0; !rc && c < CHANGES; c++) {
+        begin_section(d, change_word[c]);
+        rc = merge(d, 1u << c);
+    }
+    buf_lit(&d->out, "]}\n");
+    flush(d);
+    return rc;
+}
+
+/* ---- the command */
+
+static int find_root(struct diff *d, struct side *s, const char *prefix) {
+    struct uuid id;
+    struct store_crawl crawl;
+    s->store = d->open.store;
+    if (store_find_run(s->store, prefix, &id, &d->why))
+        return cmd_fail(&d->why, EXIT_USAGE);
+    uuid_text(&id, s->root);
+    if (store_crawl_by_id(s->store, &id, &crawl) == TL_OK) {
+        if (!crawl.closed)
+            log_warn("crawl %s is not over: what it has by now is compared", s->root);
+        return 0;
+    }
+    return cmd_usage("diff", "%s is a run, but not the root of a crawl (trotline show %s names its root)", s->root,
+                     s->root);
+}
+
+static int diff(struct diff *d, char **root, bool exit_code) {
+    for (size_t i = 0; i < 2; i++) {
+        int code = find_root(d, &d->side[i], root[i]);
+        if (code)
+            return code;
+    }
+    int rc = read_side(&d->side[0], &d->why);
+    if (!rc)
+        rc = read_side(&d->side[1], &d->why);
+    if (!rc)
+        rc = print_all(d);
+    if (rc)
+        return cmd_fail(&d->why, rc == TL_NOTFOUND ? EXIT_DAMAGED : EXIT_INTERNAL);
+    if (!cmd_flush(stdout))
+        return EXIT_DISK;
+    int code = exit_code && d->added + d->removed + d->changed ? EXIT_NEGATIVE : EXIT_DONE;
+    log_ending(code, "%lld added, %lld removed, %lld changed, %lld unchanged", (long long)d->added,
+               (long long)d->removed, (long long)d->changed, (long long)d->same);
+    return code;
+}
+
+static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
+    static const struct option longs[] = {
+        {"exit-code", no_argument, NULL, 'x'}, {"output", required_argument, NULL, 'o'}, {0}};
+    struct diff d = {.format = CMD_TABLE};
+    bool exit_code = false;
+    for (int c; (c = cmd_option(argc, argv, "o:", longs)) != 0;) {
+        if (c < 0)
+            return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
+        if (c == 'x')
+            exit_code = true;
+        else if (cmd_format(optarg, &d.format))
+            return cmd_usage("diff", "-o takes table, json, jsonl or csv, not '%s'", optarg);
+    }
+    if (argc - optind != 2)
+        return cmd_usage("diff", "it compares two crawls: name two roots (trotline ls lists them)");
+    int code = cmd_open(&d.open, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
+    if (!code)
+        code = diff(&d, argv + optind, exit_code);
+    for (size_t i = 0; i < 2; i++) {
+        arena_free(&d.side[i].arena);
+        free(d.side[i].entry);
+        hash_free(d.side[i].hash);
+    }
+    buf_free(&d.out);
+    cmd_close(&d.open);
+    return code;
+}
+
+const struct command cmd_diff = {
+    "diff", "what changed between two crawls", diff_main, "[--exit-code] [-o FORMAT] ROOT ROOT",
+    "Compares the documents of two crawls, the earlier one first, by what was fetched. A document is known by its\n"
+    "URL, or by collector and arguments when it has none; one that stands for an unchanged earlier result counts\n"
+    "as that. The roots' own documents are not compared.\n"
+    "\n"
+    "      --exit-code        end with 1 when there is a difference\n"
+    "  -o, --output FORMAT    table (default: a line a difference), json, jsonl, csv\n"
+    "\n"
+    "Examples:\n"
+    "  trotline diff 0193a5c4 0193b01e\n"
+    "  trotline diff --exit-code -o json 0193a5c4 0193b01e | jq '.changed[].key'\n"};

@@ -1,0 +1,7 @@
+/* table.c - the sub-commands in the order of --help. */
+#include "cmd/commands.h"
+
+const struct command *const cmd_table[] = {
+    &cmd_run,     &cmd_crawl, &cmd_retry,   &cmd_stop,   &cmd_ls,      &cmd_show,   &cmd_cat,
+    &cmd_lineage, &cmd_diff,  &cmd_plugins, &cmd_verify, &cmd_rebuild, &cmd_doctor, NULL,
+};

@@ -1,0 +1,71 @@
+/* recover.c - see recover.h. */
+#include "engine/recover.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "engine/close.h"
+#include "store/package.h"
+
+struct recovering {
+    struct store_results *results;
+    struct fail *why;
+};
+
+static bool is_staged_as(const char *path, const char *name) {
+    AUTO_BUF struct buf staged = BUF_INIT;
+    lake_staged_name(&staged, path);
+    return strcmp(staged.data, name) == 0;
+}
+
+/* The attachment of this staged name, if the document has it. */
+static int attachment_of(const char *attachments, const char *name, struct buf *to) {
+    struct tl_json list, item = {0}, path;
+    if (!attachments || json_parse(span_of(attachments), &list))
+        return TL_NOTFOUND;
+    while (json_next(&list, &item) == TL_OK) {
+        buf_reset(to);
+        if (json_get(&item, "path", &path) == TL_OK && json_text(&path, to) == TL_OK && to->data &&
+            strncmp(to->data, "attachments/", 12) == 0 && is_staged_as(to->data, name))
+            return TL_OK;
+    }
+    return TL_NOTFOUND;
+}
+
+/* Closing records are not asked for: they are written again from the catalog (close_recover), which knows whether they
+ * are due. */
+static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
+    struct recovering *r = ctx;
+    struct store_result result;
+    struct uuid id;
+    size_t len = strlen(name);
+    if (len < UUID_TEXT || uuid_parse((struct tl_span){name, UUID_TEXT - 1}, &id))
+        return TL_NOTFOUND;
+    int rc = store_results_find(r->results, &id, &result, r->why);
+    if (rc)
+        return rc;
+    if (name[UUID_TEXT - 1] == '=')
+        return attachment_of(result.attachments, name, to);
+    char text[UUID_TEXT];
+    buf_reset(to);
+    buf_printf(to, "%s/%s.json", result.folder, uuid_text(&id, text));
+    return is_staged_as(to->data, name) ? TL_OK : TL_NOTFOUND;
+}
+
+int recover_all(struct store *s, struct lake *l, struct fail *why) {
+    struct recovering r = {.why = why};
+    int64_t moved = 0, deleted = 0, closed = 0;
+    int rc = store_results_open(s, &r.results, why);
+    if (!rc)
+        rc = lake_recover(l, where_it_belongs, &r, &moved, &deleted, why);
+    store_results_close(r.results);
+    if (!rc)
+        rc = close_recover(s, l, &closed, why);
+    if (moved || deleted || closed)
+        log_info("after an interruption: %lld files went to their place, %lld that nobody waits for were removed, %lld "
+                 "closing "
+                 "records were written",
+                 (long long)moved, (long long)deleted, (long long)closed);
+    return rc;
+}

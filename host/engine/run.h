@@ -1,0 +1,165 @@
+/* run.h - one invocation of a collector: what it was given, what it has made so far, and the services it may call.
+ *
+ * The services (struct tl_host) are implemented here once; what waits is asked of a backend, so that the same collector runs on a
+ * coroutine in a worker, or plainly in one process. A run owns everything it hands to its collector until run_free. */
+#ifndef TROTLINE_ENGINE_RUN_H
+#define TROTLINE_ENGINE_RUN_H
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "lake/lake.h"
+#include "net/fetch.h"
+#include "trotline.h"
+
+enum {
+    RUN_ARENA_MAX = 128 << 20, RUN_ELEMENTS_MAX = 100000, RUN_DATASETS_MAX = 64, RUN_WISHES_MAX = 200000, RUN_PAYLOAD_MAX = 32 * 1024,
+    RUN_TEXT_MAX = 1500, RUN_INLINE_MAX = 8 << 20, RUN_STATE_MAX = 32 * 1024, RUN_ATTACHMENTS_MAX = 1000
+};
+
+struct run;
+struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
+    int (*sleep)(struct run *, int64_t us);
+    int (*fetch)(struct run *, const struct tl_request *, int attach_fd, struct fetch_answer *); /* TL_OK or TL_CANCEL */
+    int (*state_get)(struct run *, const char *key, struct buf *value);                       /* TL_NOTFOUND */
+    int (*exec)(struct run *, struct tl_program *);
+    int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd);    /* a new file in staging */
+    const char *(*cache_dir)(struct run *);
+    bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
+    void (*log)(struct run *, enum tl_level, const char *text);
+};
+
+struct run_wish {
+    uint64_t tag; /* what the same wish, asked again, has too; a hint, never an identity */
+    unsigned flags;
+    bool by_react;
+    const char *collector, *name; /* NULL: this one; the parent's */
+    struct tl_span args, leash;   /* JSON objects; leash may be empty */
+};
+struct run_state_write {
+    const char *key;
+    struct tl_span value;
+};
+struct run_attachment {
+    const char *name, *media_type, *staged; /* staged: its name in the staging folder */
+    int fd;
+    int64_t bytes;
+    struct sha256 sha256;
+};
+struct run_dataset {
+    struct document_dataset d; /* element points to the array below */
+    struct document_element *element;
+    size_t room;
+};
+struct run_defer;
+struct run_response;
+
+struct run {
+    struct tl_run pub; /* first: what the collector sees */
+    const struct run_backend *backend;
+    void *ctx;         /* the backend's */
+    const struct tl_collector *collector;
+    struct hash *hash;
+    struct hash_key key; /* for tags */
+
+    /* what it was given; texts live as long as the run */
+    const char *run_id, *result_id, *root_id, *parent_id;
+    int depth;
+    const char *const *path;
+    size_t path_count;
+    const char *crawl, *org, *project, *target, *context;
+    struct tl_span payload, leash, run_context;
+    const char *collector_version;
+    struct tl_lineage lineage;
+
+    /* what it has made */
+    struct arena arena;
+    struct run_defer *defer;
+    struct run_response *response;
+    struct run_dataset dataset[RUN_DATASETS_MAX];
+    size_t dataset_count, element_count;
+    struct run_wish *wish;
+    size_t wish_count, wish_room;
+    uint64_t *asked; /* open-addressed set of tags of this run's wishes */
+    size_t asked_count, asked_room;
+    struct run_state_write *state;
+    size_t state_count, state_room;
+    struct run_attachment *attachment;
+    size_t attachment_count, attachment_room;
+    const char *result_name;
+    int64_t started_us, finished_us, bytes, wire_bytes;
+    int http_status;
+    const char *final_url;
+    uint64_t payload_names, payload_tag; /* run_spawn.c */
+
+    struct { /* run_read.c: where reading a document stands, so that asking for 0, 1, 2 … is one pass */
+        const char *document, *dataset;
+        struct tl_json set, container, at;
+        size_t next;
+    } cursor;
+    struct {
+        struct tl_json container, at;
+        size_t next;
+    } links;
+    bool own_json;
+    const struct tl_html *own_links; /* what run_put_links wrote, for a reaction in the same breath */
+
+    /* how it ended */
+    int status;            /* a tl_status */
+    const char *reason;    /* one word, or NULL */
+    const char *refusal;   /* hosts, robots, guard, scheme, or NULL */
+    char error[RUN_TEXT_MAX];
+    int64_t not_before_us; /* of TL_RETRY; 0: the host's back-off */
+    bool cancelled, reacting;
+};
+
+struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector, struct hash *hash);
+void run_free(struct run *r);              /* defers first, newest first */
+void run_begin_defers(struct run *r);
+int run_fail(struct run *r, int status, const char *reason, const char *fmt, ...) TL_PRINTF(4, 5); /* the first one stays */
+
+/* Calls collect and brings its result into one of the statuses. */
+void run_collect(struct run *r, void *self, const void *args);
+/* Calls react on the run's own result in memory (fused), or on a stored document. Wishes are added to the run. */
+int run_react(struct run *r, void *self, const struct tl_document *doc, const void *args);
+struct tl_document run_own_document(const struct run *r, const char *url);
+/* The document of what the run has made; false: it needs none (unchanged, refused, to be retried, cancelled). */
+bool run_needs_document(const struct run *r);
+int run_document(struct run *r, struct buf *out, const char *attachments_folder, struct document_sums *sums, struct buf *summary, struct buf *attachments);
+const char *run_status_name(int status); /* success, partial, failed */
+
+extern const struct tl_host run_host; /* the function table */
+
+/* run_output.c */
+int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *given);
+int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html *h);
+int run_attach(struct tl_run *pub, const char *name, const char *media_type, int *fd);
+int run_attach_file(struct tl_run *pub, const char *name, const char *media_type, const char *cache_path);
+/* run_fetch.c */
+int run_fetch(struct tl_run *pub, const struct tl_request *q, struct tl_response *into);
+int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *into);
+void run_responses_free(struct run *r);
+struct fetch_answer *run_answer(const struct tl_response *res);
+/* UTF-8 of a response in another charset when encoding it again gives the same bytes; empty otherwise. */
+struct tl_span run_response_text(struct run *r, const struct tl_response *res, const char **charset);
+/* run_read.c: documents as reactors and converters see them */
+int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *into);
+int run_link(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_link *into);
+/* run_spawn.c */
+int run_spawn(struct tl_run *pub, const struct tl_child *given);
+
+static inline struct run *run_of(struct tl_run *pub) {
+    return (struct run *)pub;
+}
+/* Copies a caller's sized struct into ours: fields that it does not know are zero. */
+#define RUN_TAKE(ours, theirs)                                                                                                  \
+    memcpy(&(ours), (theirs), (theirs)->struct_size < sizeof(ours) ? (theirs)->struct_size : sizeof(ours))
+/* And back: only what the caller has room for, its own size kept. */
+#define RUN_GIVE(theirs, ours)                                                                                                  \
+    do {                                                                                                                        \
+        uint32_t size_ = (theirs)->struct_size;                                                                                 \
+        memcpy((theirs), &(ours), size_ < sizeof(ours) ? size_ : sizeof(ours));                                                 \
+        (theirs)->struct_size = size_;                                                                                          \
+    } while (0)
+#endif

@@ -1,0 +1,141 @@
+/* worker_report.c - the end of a job: its document into staging, its wishes, and the message that closes it. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/fault.h"
+#include "base/json.h"
+#include "engine/worker_inside.h"
+
+static void send_wishes(struct worker *w, struct job *j) {
+    const struct run *r = j->run;
+    struct buf *m = &w->message;
+    size_t i = 0;
+    while (i < r->wish_count) {
+        message_start(m, MESSAGE_WISHES);
+        message_i64(m, j->key);
+        size_t count_at = m->len;
+        uint32_t n = 0;
+        message_u32(m, 0);
+        for (; i < r->wish_count; i++, n++) {
+            const struct run_wish *x = &r->wish[i];
+            size_t size = 64 + x->args.len + x->leash.len + (x->name ? strlen(x->name) : 0) + (x->collector ? strlen(x->collector) : 0);
+            if (m->len + size > MESSAGE_MAX)
+                break;
+            message_i64(m, (int64_t)x->tag);
+            message_u8(m, (uint8_t)((x->flags & 0x7f) | (x->by_react ? WISH_REACT : 0)));
+            message_text(m, x->collector);
+            message_text(m, x->name);
+            message_span(m, x->args);
+            message_span(m, x->leash);
+        }
+        memcpy(m->data + count_at, &n, sizeof n);
+        port_send(&w->port, m);
+    }
+}
+
+static void send_state(struct worker *w, struct job *j) {
+    for (size_t i = 0; i < j->run->state_count; i++) {
+        message_start(&w->message, MESSAGE_STATE_SET);
+        message_i64(&w->message, j->key);
+        message_text(&w->message, j->run->state[i].key);
+        message_span(&w->message, j->run->state[i].value);
+        port_send(&w->port, &w->message);
+    }
+}
+
+static void send_attachments(struct worker *w, struct job *j) {
+    struct tl_json list, item = {0};
+    if (!w->attachments.len || json_parse(buf_span(&w->attachments), &list))
+        return;
+    while (json_next(&list, &item) == TL_OK) {
+        message_start(&w->message, MESSAGE_ATTACHED);
+        message_i64(&w->message, j->key);
+        message_span(&w->message, item.raw);
+        port_send(&w->port, &w->message);
+    }
+}
+
+/* One buffered pass into a new read-only file. */
+static int stage(struct worker *w, const struct run *r, struct fail *why) {
+    char name[64];
+    snprintf(name, sizeof name, "%s.part", r->result_id);
+    FAULT_POINT("worker-before-stage");
+    int rc = lake_write(w->staging_fd, name, buf_span(&w->document), why);
+    FAULT_POINT("worker-staged");
+    return rc;
+}
+
+static void folder_of(const struct worker *w, const struct run *r, bool attachments, struct buf *out) {
+    const struct lake_place place = {.root_started_us = w->root_started_us, .version = r->collector_version, .org = r->org, .project = r->project, .context = r->context,
+                                     .result = r->result_name ? r->result_name : r->collector->name, .order = w->order};
+    struct lake_place p = place;
+    uuid_parse(span_of(r->root_id), &p.root_id);
+    lake_folder(out, &p, attachments);
+}
+
+static const char *fitting(const char *text, size_t most, char *room) {
+    if (!text || strlen(text) <= most)
+        return text;
+    memcpy(room, text, most);
+    room[most] = '\0';
+    return room;
+}
+
+void worker_report(struct worker *w, struct job *j) {
+    struct run *r = j->run;
+    AUTO_BUF struct buf folder = BUF_INIT, beside = BUF_INIT;
+    struct document_sums sums = {0};
+    bool document = !j->is_event && run_needs_document(r), disk = false;
+    struct fail why = FAIL_INIT;
+    char url_room[8193];
+    buf_reset(&w->document);
+    buf_reset(&w->summary);
+    buf_reset(&w->attachments);
+    if (document) {
+        folder_of(w, r, false, &folder);
+        folder_of(w, r, true, &beside);
+        if (run_document(r, &w->document, beside.data, &sums, &w->summary, &w->attachments)) {
+            run_fail(r, TL_FAILED, "memory", "the document does not fit");
+            r->status = TL_FAILED;
+            document = false;
+        } else if (stage(w, r, &why)) {
+            disk = true;
+            document = false;
+            r->error[0] = '\0';
+            run_fail(r, TL_FAILED, "disk", "the lake in %s cannot be written: %s", w->lake, why.text);
+        }
+    }
+    if (!disk && (r->status == TL_OK || r->status == TL_PARTIAL || r->status == TL_UNCHANGED || j->is_event))
+        send_wishes(w, j);
+    if (!disk && (r->status == TL_OK || r->status == TL_PARTIAL || r->status == TL_UNCHANGED))
+        send_state(w, j);
+    if (document)
+        send_attachments(w, j);
+    struct buf *m = &w->message;
+    message_start(m, MESSAGE_DONE);
+    message_i64(m, j->key);
+    message_i64(m, j->is_event ? j->react_status : r->status);
+    message_i64(m, j->react_status);
+    message_u8(m, disk);
+    message_text(m, r->reason);
+    message_text(m, r->refusal);
+    message_text(m, r->error[0] ? r->error : NULL);
+    message_i64(m, r->started_us);
+    message_i64(m, r->finished_us);
+    message_i64(m, r->bytes);
+    message_i64(m, r->http_status);
+    message_text(m, fitting(r->final_url, sizeof url_room - 1, url_room));
+    message_i64(m, r->not_before_us);
+    message_span(m, buf_span(&j->learned));
+    message_u8(m, document);
+    if (document) {
+        message_text(m, folder.data);
+        buf_add(m, sums.sha256.byte, SHA256_BYTES);
+        message_i64(m, sums.bytes);
+        message_span(m, buf_span(&w->summary));
+    }
+    port_send(&w->port, m);
+    if (w->document.room > 4 << 20)
+        buf_free(&w->document);
+}

@@ -1,0 +1,242 @@
+/* worker_services.c - services that wait, on coroutines: each registers what it waits for and goes back to the loop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libpsl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/times.h"
+#include "engine/worker_inside.h"
+#include "net/url.h"
+
+static struct job *job_of(struct run *r) {
+    return r->ctx;
+}
+
+static int wait_us(struct job *j, int64_t us) {
+    if (j->cancel)
+        return TL_CANCEL;
+    j->wake_us = time_mono_us() + us;
+    worker_self->asleep++;
+    coroutine_wait();
+    if (j->wake_us) {
+        j->wake_us = 0;
+        worker_self->asleep--;
+    }
+    return j->cancel ? TL_CANCEL : TL_OK;
+}
+
+static int service_sleep(struct run *r, int64_t us) {
+    return wait_us(job_of(r), us);
+}
+
+/* ---- fetching */
+
+static void on_transfer_done(void *ctx) {
+    struct job *j = ctx;
+    j->transfer_done = true;
+    if (!j->ready) {
+        j->ready = true;
+        worker_self->ready++;
+    }
+}
+
+static int env_sleep(void *ctx, int64_t us) {
+    return wait_us(ctx, us);
+}
+
+static int env_exchange(void *ctx, const struct transfer_request *q, struct transfer_result *r) {
+    struct job *j = ctx;
+    if (j->cancel)
+        return TL_CANCEL;
+    j->transfer_done = false;
+    j->transfer = transfer_start(worker_self->pool, q, r, on_transfer_done, j);
+    while (!j->transfer_done && !j->cancel)
+        coroutine_wait();
+    if (!j->transfer_done)
+        transfer_cancel(j->transfer);
+    j->transfer = NULL;
+    return j->cancel ? TL_CANCEL : TL_OK;
+}
+
+static bool in_scope(const struct worker_scope *s, struct tl_span host, int port) {
+    bool found = true;
+    size_t i = 0;
+    while (i < s->pattern_count) { /* every list of the chain must have it */
+        found = false;
+        for (; s->pattern[i]; i++)
+            found = found || url_host_matches(s->pattern[i], host, port);
+        i++;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+static const char *registrable(struct tl_span host, char *text, size_t room) {
+    static psl_ctx_t *list;
+    if (!list)
+        list = psl_latest(NULL);
+    if (host.len >= room || !list)
+        return NULL;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    return psl_registrable_domain(list, text);
+}
+
+static bool same_site(struct tl_span a, const char *url) {
+    AUTO_BUF struct buf href = BUF_INIT;
+    struct url u;
+    char one[260], two[260];
+    if (url_parse(&href, span_of(url), NULL, &u))
+        return false;
+    const char *x = registrable(a, one, sizeof one), *y = registrable(u.host, two, sizeof two);
+    return x && y && strcmp(x, y) == 0;
+}
+
+static bool env_host_allowed(void *ctx, struct tl_span host, int port, bool redirected) {
+    struct job *j = ctx;
+    if (!j->scope || in_scope(j->scope, host, port))
+        return true;
+    if (!redirected || !j->line || !j->scope->hosts_auto || !same_site(host, j->document_url))
+        return false;
+    if (j->learned.len < 4096) {
+        buf_add(&j->learned, host.ptr, host.len);
+        buf_char(&j->learned, '\0');
+    }
+    return true;
+}
+
+static bool env_host_named(void *ctx, struct tl_span host) {
+    struct job *j = ctx;
+    for (size_t i = 0; j->scope && i < j->scope->pattern_count; i++) {
+        const char *p = j->scope->pattern[i];
+        size_t len = p ? strlen(p) : 0;
+        const char *colon = p ? strrchr(p, ':') : NULL;
+        if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+            len = (size_t)(colon - p); /* "host:port" names the host, too */
+        if (p && !strchr(p, '*') && len == host.len && memcmp(p, host.ptr, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
+    const struct fetch_env env = {.ctx = job_of(r), .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
+                                  .host_named = env_host_named, .secret = worker_secret_value};
+    return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
+}
+
+/* ---- questions to the supervisor */
+
+static int ask_supervisor(struct job *j) {
+    j->awaiting = true;
+    j->answered = false;
+    buf_reset(&j->answer);
+    buf_reset(&j->answer_err);
+    port_send(&worker_self->port, &worker_self->message);
+    while (!j->answered && !j->cancel)
+        coroutine_wait();
+    j->awaiting = false;
+    return j->answered ? TL_OK : TL_CANCEL;
+}
+
+static int service_state_get(struct run *r, const char *key, struct buf *value) {
+    struct job *j = job_of(r);
+    if (j->cancel)
+        return TL_CANCEL;
+    message_start(&worker_self->message, MESSAGE_STATE_GET);
+    message_i64(&worker_self->message, j->key);
+    message_text(&worker_self->message, key);
+    int rc = ask_supervisor(j);
+    if (!rc && j->answer_status == TL_OK)
+        buf_add(value, j->answer.data, j->answer.len);
+    return rc ? rc : j->answer_status;
+}
+
+static int service_exec(struct run *r, struct tl_program *p) {
+    struct job *j = job_of(r);
+    struct buf *m = &worker_self->message;
+    if (j->cancel)
+        return TL_CANCEL;
+    message_start(m, MESSAGE_EXEC);
+    message_i64(m, j->key);
+    message_text(m, p->cwd);
+    message_i64(m, p->timeout_ms);
+    message_i64(m, (int64_t)p->max_output);
+    const char *const *lists[] = {p->argv, p->env};
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        uint32_t n = 0;
+        while (lists[k] && lists[k][n])
+            n++;
+        message_u32(m, n);
+        for (uint32_t i = 0; i < n; i++)
+            message_text(m, lists[k][i]);
+    }
+    message_span(m, p->input);
+    if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0])
+        return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB", MESSAGE_MAX / 1024);
+    int rc = ask_supervisor(j);
+    if (rc)
+        return rc;
+    if (j->answer_status < 0)
+        return run_fail(r, j->answer_status, "exec", "%.*s: %.*s", 200, p->argv[0], (int)(j->answer_err.len < 800 ? j->answer_err.len : 800), j->answer_err.data ? j->answer_err.data : "");
+    p->status = j->answer_status;
+    p->out = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer)), j->answer.len};
+    p->err = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer_err)), j->answer_err.len};
+    buf_shrink(&j->answer, 65536);
+    buf_shrink(&j->answer_err, 65536);
+    return p->out.ptr && p->err.ptr ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+}
+
+static int service_attach(struct run *r, const char *name, char *staged, size_t room, int *fd) {
+    AUTO_BUF struct buf path = BUF_INIT, name_of = BUF_INIT;
+    buf_printf(&path, "attachments/%s/", r->result_id);
+    lake_value(&path, span_of(name));
+    lake_staged_name(&name_of, path.data);
+    snprintf(staged, room, "%s", name_of.data);
+    *fd = openat(worker_self->staging_fd, staged, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+    return *fd < 0 ? TL_FAILED : TL_OK;
+}
+
+static const char *service_cache_dir(struct run *r) {
+    (void)r;
+    return worker_self->cache;
+}
+
+static bool service_known(struct run *r, uint64_t tag) {
+    return tagset_known(&worker_self->known, tag, job_of(r)->reach + 1);
+}
+
+static void service_log(struct run *r, enum tl_level level, const char *text) {
+    AUTO_BUF struct buf m = BUF_INIT;
+    message_start(&m, MESSAGE_LOG);
+    message_i64(&m, job_of(r)->key);
+    message_u8(&m, (uint8_t)level);
+    message_text(&m, text);
+    port_send(&worker_self->port, &m);
+}
+
+const struct run_backend worker_backend = {.sleep = service_sleep, .fetch = service_fetch, .state_get = service_state_get, .exec = service_exec,
+                                           .attach = service_attach, .cache_dir = service_cache_dir, .known = service_known, .log = service_log};
+
+/* ---- secrets */
+
+const struct tl_secret *worker_secret_find(void *ctx, const char *name) {
+    struct worker *w = ctx;
+    for (size_t i = 0; i < w->secret_count; i++)
+        if (strcmp(w->secret[i].name, name) == 0)
+            return (const struct tl_secret *)(const void *)&w->secret[i];
+    return NULL;
+}
+
+const char *worker_secret_value(void *ctx, const struct tl_secret *secret, struct tl_span origin) {
+    const struct worker_secret *s = (const void *)secret;
+    (void)ctx;
+    for (char **o = s->origin; *o; o++)
+        if (span_eq(origin, *o))
+            return s->value;
+    return NULL;
+}

@@ -1,0 +1,24 @@
+# The host: everything but main.c in one static library, so that unit tests link with it and host/trotline is the real program.
+noinst_LIBRARIES += host/libhost.a
+HOST_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(CJSON_CFLAGS) $(YAML_CFLAGS) $(SQLITE_CFLAGS) $(CRYPTO_CFLAGS) $(IDN2_CFLAGS) $(PSL_CFLAGS)
+HOST_LIBS = $(CURL_LIBS) $(CJSON_LIBS) $(YAML_LIBS) $(SQLITE_LIBS) $(CRYPTO_LIBS) $(IDN2_LIBS) $(PSL_LIBS)
+HOST_PATHS = -DTROTLINE_PLUGINDIR='"$(pluginexecdir)"' -DTROTLINE_SYSCONFDIR='"$(sysconfdir)"' -DTROTLINE_DATADIR='"$(pkgdatadir)"'
+
+host_libhost_a_CFLAGS = $(HOST_CFLAGS)
+host_libhost_a_CPPFLAGS = $(AM_CPPFLAGS) $(HOST_PATHS)
+host_libhost_a_SOURCES =
+include host/sources.mk
+
+bin_PROGRAMS += host/trotline
+host_trotline_SOURCES = host/main.c
+host_trotline_CFLAGS = $(HOST_CFLAGS)
+host_trotline_CPPFLAGS = $(AM_CPPFLAGS) $(HOST_PATHS)
+host_trotline_LDADD = host/libhost.a $(HOST_LIBS)
+
+# The schema as a C string: one literal a line.
+host/store/schema_sql.h: host/store/schema.sql
+	@$(MKDIR_P) host/store
+	$(AM_V_GEN)$(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@.tmp && mv $@.tmp $@
+BUILT_SOURCES += host/store/schema_sql.h
+CLEANFILES += host/store/schema_sql.h
+EXTRA_DIST += host/store/schema.sql

@@ -1,0 +1,57 @@
+/* fetch.h - the manners of a request: scheme, leash, robots.txt, guard, pacing, redirects by our own hand, retries.
+ *
+ * fetch_get looks blocking: whatever waits is asked of the environment, which suspends a coroutine or really blocks. One fetcher serves
+ * all runs of a worker and holds the robots verdicts of a crawl. Every hop is checked as if it were the first request. */
+#ifndef TROTLINE_NET_FETCH_H
+#define TROTLINE_NET_FETCH_H
+#include "base/arena.h"
+#include "base/fail.h"
+#include "net/pacing.h"
+#include "net/transfer.h"
+#include "trotline.h"
+
+struct fetch_policy {
+    const char *user_agent, *from; /* from: NULL or a mail address for the From header */
+    int64_t timeout_us, max_body, max_redirects, retries;
+    struct pacing_rule pacing;
+    bool robots, private_allowed;
+};
+struct fetch_env { /* what waits, and what only the crawl knows */
+    void *ctx;     /* of the run that fetches */
+    int (*sleep)(void *ctx, int64_t us);                    /* TL_OK or TL_CANCEL */
+    int (*exchange)(void *ctx, const struct transfer_request *q, struct transfer_result *r); /* TL_OK, whatever became of it, or TL_CANCEL */
+    bool (*host_allowed)(void *ctx, struct tl_span host, int port, bool redirected);         /* the leash */
+    bool (*host_named)(void *ctx, struct tl_span host);     /* does the crawl name it literally? (guard.h) */
+    /* The value of a secret for an origin, or NULL: it is not bound to it. */
+    const char *(*secret)(void *ctx, const struct tl_secret *secret, struct tl_span origin);
+};
+struct fetcher;
+struct fetcher *fetch_new(const struct fetch_policy *policy, struct pacing *pacing, int worker);
+void fetch_free(struct fetcher *f);
+
+enum fetch_outcome {
+    FETCH_ANSWER,  /* there is a status */
+    FETCH_REFUSED, /* `refusal` says by what */
+    FETCH_FAILED,  /* no answer after all retries */
+    FETCH_LATER,   /* worth another try at `not_before_us` (wall clock) */
+    FETCH_CANCELLED
+};
+struct fetch_answer {
+    enum fetch_outcome outcome;
+    const char *refusal;      /* hosts, robots, guard, scheme */
+    const char *reason;       /* one word: resolve, connect, tls, timeout, cut, ... robots_unreachable, redirects */
+    char text[400];           /* a sentence for people */
+    int64_t not_before_us;
+    struct transfer_result result; /* of the last hop; owned: fetch_answer_free */
+    const char *url;          /* final, in the arena */
+    char *media_type, *charset_given; /* from Content-Type, lower case, in the arena; NULL */
+    struct tl_span metadata;  /* metadata.http as a JSON object, in the arena */
+    struct tl_header *header; /* of the last hop, in the arena */
+    size_t header_count;
+    int64_t wire_bytes;       /* of all hops and tries, for the leash */
+    int requests;
+};
+/* q as the collector gave it. The answer is always filled in. Returns 0, or TL_CANCEL. */
+int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd, struct arena *arena, struct fetch_answer *a);
+void fetch_answer_free(struct fetch_answer *a);
+#endif

@@ -1,0 +1,42 @@
+/* pacing.h - how often and how much at once a host is asked: one table in shared memory between a supervisor and its workers.
+ *
+ * A start takes a slot of the host (in-flight counts stand in a column per worker, so that a dead worker's can be given back) and the
+ * next start time (GCRA, by compare-and-swap). Hosts are known by a hash of "host:port"; two hosts that share a row share its pace,
+ * which is slow but safe. Times are monotonic microseconds. */
+#ifndef TROTLINE_NET_PACING_H
+#define TROTLINE_NET_PACING_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "trotline.h"
+
+enum { PACING_HOSTS = 1024, PACING_WORKERS = 64 };
+enum pacing_kind { PACING_UNKNOWN, PACING_PUBLIC, PACING_PRIVATE };
+struct pacing_host {
+    _Atomic uint64_t hash;      /* 0: free */
+    _Atomic int64_t next_us;    /* no start before */
+    _Atomic int64_t until_us;   /* Retry-After and the like: nothing before */
+    _Atomic int64_t latency_us; /* of the last answer */
+    _Atomic int64_t crawl_delay_us;
+    _Atomic int kind;           /* enum pacing_kind: where the last answer came from */
+    _Atomic int in_flight[PACING_WORKERS];
+};
+struct pacing {
+    struct pacing_host host[PACING_HOSTS];
+};
+struct pacing_rule {
+    int per_host;
+    int64_t delay_us; /* -1: auto */
+};
+struct pacing_host *pacing_find(struct pacing *p, struct tl_span host_port); /* never NULL */
+/* 0: started (pacing_end must follow); else microseconds after which to ask again. */
+int64_t pacing_start(struct pacing_host *h, int worker, const struct pacing_rule *rule, int64_t now_us);
+/* latency_us -1: there was no answer. */
+void pacing_end(struct pacing_host *h, int worker, int64_t latency_us, bool private_address);
+void pacing_hold(struct pacing_host *h, int64_t until_us);          /* only ever later */
+void pacing_crawl_delay(struct pacing_host *h, int64_t delay_us);
+void pacing_forget_worker(struct pacing *p, int worker);            /* a dead worker's slots */
+/* How many runs of this host can start within `span_us` from now, at the present pace; and when nothing can start before. */
+int64_t pacing_capacity(const struct pacing_host *h, const struct pacing_rule *rule, int64_t now_us, int64_t span_us, int64_t *until_us);
+#endif

@@ -1,0 +1,63 @@
+/* transfer.h - one exchange with a server by libcurl's multi interface: bytes out, bytes in, and how it went.
+ *
+ * Knows connections, time-outs and size caps; knows nothing of robots, redirects, retries or pacing (fetch.h). All transfers of a
+ * worker share one pool: keep-alive connections, DNS and TLS sessions. Callbacks only collect; `done` is called from transfer_poll,
+ * outside libcurl. */
+#ifndef TROTLINE_NET_TRANSFER_H
+#define TROTLINE_NET_TRANSFER_H
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "trotline.h"
+
+struct transfer_pool;
+struct transfer;
+struct transfer_setup {
+    const char *user_agent, *proxy; /* proxy: NULL none */
+    bool http2;
+    int max_connections_per_host, max_connections;
+};
+struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup);
+void transfer_pool_free(struct transfer_pool *p);
+
+struct transfer_header {
+    const char *name, *value;
+};
+struct transfer_request {
+    const char *method, *url;
+    const struct transfer_header *header;
+    size_t header_count;
+    struct tl_span body;
+    int64_t timeout_us, max_bytes; /* of the body after decoding */
+    int attach_fd;                 /* -1: the body goes into memory */
+    bool host_named, private_allowed; /* guard.h */
+};
+enum transfer_error {
+    TRANSFER_OK, TRANSFER_RESOLVE, TRANSFER_CONNECT, TRANSFER_TLS, TRANSFER_TIMEOUT, TRANSFER_CUT, /* the answer broke off */
+    TRANSFER_GUARD, TRANSFER_HEADERS, /* too large or malformed */ TRANSFER_DECODE, TRANSFER_DISK, TRANSFER_OTHER
+};
+extern const char *const transfer_error_name[];
+struct transfer_result {
+    enum transfer_error error;
+    char text[256];       /* of the error */
+    int status;           /* 0: no answer */
+    const char *version;  /* "1.1", "2" */
+    char address[64];     /* "127.0.0.1:8080" */
+    bool private_address, reused, truncated;
+    struct buf headers;   /* header lines of the last answer, each "Name: value\n", the status line not included */
+    struct buf body;
+    int64_t body_bytes, wire_bytes;
+    int64_t dns_us, connect_us, tls_us, first_byte_us, total_us; /* since the start, as libcurl counts them */
+    char tls[64];         /* protocol version, or "" */
+};
+void transfer_result_free(struct transfer_result *r);
+/* Texts of the request must live until done is called or the transfer is cancelled. */
+struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_request *q, struct transfer_result *into,
+                                void (*done)(void *ctx), void *ctx);
+void transfer_cancel(struct transfer *t); /* done is not called */
+/* Waits for network, the extra descriptor (or -1) or the time-out, and finishes what is finished. */
+void transfer_poll(struct transfer_pool *p, int extra_fd, short extra_events, int64_t timeout_us);
+size_t transfer_count(const struct transfer_pool *p);
+#endif

@@ -1,0 +1,385 @@
+-- The catalog of Trotline. What others may rely on are the views at the end, described in trotline-catalog(5); tables are private.
+-- Times are microseconds since 1970 UTC, 0 for never; rows are joined by the store's own keys; enumerations are those of store.h.
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY, -- what is remembered
+    value TEXT NOT NULL    -- its value
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE collector (
+    key INTEGER PRIMARY KEY, -- row number
+    name TEXT NOT NULL,      -- as the collector says it
+    version TEXT NOT NULL,   -- as the collector says it
+    summary TEXT,            -- one sentence on what it collects
+    sha256 TEXT,             -- of the file it was loaded from last, hex
+    first_us INTEGER NOT NULL, -- first seen
+    UNIQUE (name, version)
+) STRICT;
+
+CREATE TABLE target (
+    key INTEGER PRIMARY KEY, -- row number
+    org TEXT,                -- organisation, NULL when not given
+    project TEXT,            -- project, NULL when not given
+    name TEXT                -- what is watched, NULL when not given
+) STRICT;
+CREATE UNIQUE INDEX target_names ON target (ifnull(org, ''), ifnull(project, ''), ifnull(name, ''));
+
+CREATE TABLE host (
+    key INTEGER PRIMARY KEY, -- row number
+    name TEXT NOT NULL UNIQUE -- host, with :port when it is not that of the scheme
+) STRICT;
+
+CREATE TABLE folder (
+    key INTEGER PRIMARY KEY, -- row number
+    path TEXT NOT NULL UNIQUE -- folder of documents below the lake, no slash at the end
+) STRICT;
+
+CREATE TABLE owner (
+    key INTEGER PRIMARY KEY,   -- row number
+    name TEXT NOT NULL UNIQUE, -- of a supervisor's life
+    lease_us INTEGER NOT NULL DEFAULT 0 -- time at which everything it has leased runs out
+) STRICT;
+
+CREATE TABLE leash (
+    key INTEGER PRIMARY KEY, -- row number; that of the parent is smaller
+    root INTEGER NOT NULL REFERENCES run (key) DEFERRABLE INITIALLY DEFERRED, -- root run of the crawl
+    parent INTEGER REFERENCES leash (key), -- the leash that it tightens, NULL: the crawl's own
+    depth INTEGER,           -- largest reach allowed, tightest of the chain; NULL: none, so for all limits
+    fanout INTEGER,          -- accepted children a run may have, tightest of the chain
+    runs INTEGER,            -- runs allowed
+    bytes INTEGER,           -- bytes allowed
+    time_us INTEGER,         -- time allowed, microseconds
+    runs_spent INTEGER NOT NULL DEFAULT 0,  -- runs put under it and under what tightens it
+    bytes_spent INTEGER NOT NULL DEFAULT 0, -- bytes fetched by them
+    given TEXT NOT NULL,     -- the leash as first given, JSON: its identity below its parent
+    json TEXT NOT NULL       -- the leash as it stands, JSON
+) STRICT;
+CREATE UNIQUE INDEX leash_given ON leash (root, ifnull(parent, 0), given);
+
+CREATE TABLE crawl (
+    root INTEGER PRIMARY KEY REFERENCES run (key) DEFERRABLE INITIALLY DEFERRED, -- its root run
+    name TEXT NOT NULL,      -- name of the crawl; many crawls may have it, one after the other
+    file_json TEXT NOT NULL, -- the crawl file, canonical JSON
+    file_sha256 TEXT,        -- its digest, hex
+    leash_json TEXT,         -- the leash in force, JSON
+    context_json TEXT,       -- the run context, JSON, or NULL
+    target INTEGER REFERENCES target (key), -- what it watches
+    scope INTEGER REFERENCES leash (key),   -- the crawl's own leash
+    closed INTEGER NOT NULL DEFAULT 0,     -- 1: over, recorded in the lake
+    stop_asked INTEGER NOT NULL DEFAULT 0, -- 1: somebody asked its owner to end it
+    reason TEXT,             -- why it ended or paused: done, time, stopped, interrupted
+    package_sha256 TEXT,     -- digest of its closing record, hex
+    started_us INTEGER NOT NULL,           -- time it was made
+    finished_us INTEGER NOT NULL DEFAULT 0, -- time it was closed
+    runs INTEGER NOT NULL DEFAULT 0,      -- its runs, the root too
+    failed INTEGER NOT NULL DEFAULT 0,    -- of these failed or crashed
+    leashed INTEGER NOT NULL DEFAULT 0,   -- refusals recorded
+    documents INTEGER NOT NULL DEFAULT 0, -- documents
+    bytes INTEGER NOT NULL DEFAULT 0,     -- bytes fetched by its runs
+    queued INTEGER NOT NULL DEFAULT 0,    -- runs that wait
+    leased INTEGER NOT NULL DEFAULT 0,    -- runs under way
+    events INTEGER NOT NULL DEFAULT 0     -- events that wait or are under way
+) STRICT;
+CREATE INDEX crawl_name ON crawl (name, root);
+
+CREATE TABLE run (
+    key INTEGER PRIMARY KEY, -- row number, ascending in the order of put
+    run_id TEXT NOT NULL UNIQUE, -- UUIDv7
+    root INTEGER NOT NULL REFERENCES run (key),  -- the crawl's root run
+    parent INTEGER REFERENCES run (key),         -- the run that asked for it, NULL: it is a root
+    depth INTEGER NOT NULL,  -- lineage depth, as put; the root has 0
+    reach INTEGER NOT NULL,  -- smallest distance from the root known by now, what the leash counts
+    edge INTEGER NOT NULL CHECK (edge BETWEEN 0 AND 2), -- how the parent led to it: 0 spawn, 1 page, 2 react
+    line INTEGER NOT NULL,   -- 1: a line of the crawl
+    collector INTEGER NOT NULL REFERENCES collector (key), -- who carries it out
+    target INTEGER REFERENCES target (key),      -- what is watched
+    context TEXT,            -- result_context_name of the branch
+    scope INTEGER REFERENCES leash (key) DEFERRABLE INITIALLY DEFERRED, -- its leash
+    host INTEGER REFERENCES host (key),          -- host of its URL argument, NULL: it has none
+    digest BLOB NOT NULL,    -- identity within the root: head of SHA-256(collector, 0, canonical payload), 16 bytes
+    payload TEXT,            -- arguments as given, JSON
+    url TEXT,                -- first URL argument as given
+    -- 0 queued, 1 leased, 2 success, 3 partial, 4 failed, 5 crashed, 6 refused, 7 cancelled, 8 not_modified, 9 cached
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9),
+    reason TEXT,             -- one word: why it ended like that
+    error TEXT,              -- a sentence
+    attempts INTEGER NOT NULL DEFAULT 0, -- claims that ended in a retry or a crash
+    token INTEGER NOT NULL DEFAULT 0,    -- claims so far: fences off a late finish; 0: never claimed
+    owner INTEGER REFERENCES owner (key), -- who leases it; the lease is the owner's
+    not_before_us INTEGER NOT NULL DEFAULT 0, -- not to be claimed before
+    children INTEGER NOT NULL DEFAULT 0, -- accepted children that count as fan-out
+    queued_us INTEGER NOT NULL,          -- time of the put
+    started_us INTEGER NOT NULL DEFAULT 0,  -- start of the last attempt
+    finished_us INTEGER NOT NULL DEFAULT 0, -- end
+    bytes INTEGER NOT NULL DEFAULT 0,    -- bytes fetched
+    http_status INTEGER NOT NULL DEFAULT 0, -- status of the last answer, 0: none
+    final_url TEXT,          -- where redirects led, NULL: nowhere else
+    result_ref INTEGER REFERENCES run (key), -- run whose earlier result this one stands for
+    result_ref_id TEXT       -- the same as result id, when that result is not in this catalog
+) STRICT;
+CREATE UNIQUE INDEX run_digest ON run (root, digest);
+CREATE INDEX run_parent ON run (parent);
+CREATE INDEX run_queue ON run (root, reach, key, host, collector, not_before_us, state) WHERE state = 0;
+CREATE INDEX run_leased ON run (root, reach, state) WHERE state = 1;
+CREATE INDEX run_unhappy ON run (root) WHERE state IN (4, 5);
+
+CREATE TABLE ancestor (
+    run INTEGER NOT NULL REFERENCES run (key),      -- a run that was claimed
+    hops INTEGER NOT NULL,                          -- 1: the parent
+    ancestor INTEGER NOT NULL REFERENCES run (key), -- the run that many hops up
+    PRIMARY KEY (run, hops)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE edge (
+    child INTEGER NOT NULL REFERENCES run (key),  -- the run led to
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 5), -- 3 cached, 4 canonical_of, 5 promoted; what makes the tree stands in run
+    parent INTEGER NOT NULL REFERENCES run (key), -- the run it comes from
+    PRIMARY KEY (child, kind, parent)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_parent ON edge (parent);
+
+CREATE TABLE document (
+    run INTEGER PRIMARY KEY REFERENCES run (key),  -- whose result it is
+    result_id TEXT NOT NULL UNIQUE,                -- UUIDv7; the file is FOLDER/RESULT_ID.json
+    folder INTEGER NOT NULL REFERENCES folder (key), -- where in the lake
+    sha256 BLOB NOT NULL,           -- of the whole file, 32 bytes
+    bytes INTEGER NOT NULL,         -- length of the file
+    collected_us INTEGER NOT NULL,  -- end of its run
+    datasets TEXT NOT NULL,         -- JSON [[name, type, elements, bytes, media_type, encoding, sha256], ...]
+    attachments TEXT                -- JSON [{name, path, bytes, sha256, media_type}, ...]
+) STRICT;
+
+CREATE TABLE refusal (
+    root INTEGER NOT NULL REFERENCES run (key),   -- the crawl's root run
+    digest BLOB NOT NULL,                         -- identity of what was refused, 16 bytes
+    -- 1 depth, 2 fanout, 3 runs, 4 bytes, 5 time, 6 hosts, 7 robots, 8 guard
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 1 AND 8),
+    parent INTEGER NOT NULL REFERENCES run (key), -- the first run that asked for it
+    collector INTEGER NOT NULL REFERENCES collector (key), -- who would have carried it out
+    url TEXT,                                     -- first URL argument
+    times INTEGER NOT NULL,                       -- how often it was refused
+    at_us INTEGER NOT NULL,                       -- first time
+    PRIMARY KEY (root, digest, reason)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE event (
+    key INTEGER PRIMARY KEY, -- row number; older is smaller
+    root INTEGER NOT NULL REFERENCES run (key), -- the crawl's root run
+    run INTEGER NOT NULL REFERENCES run (key),  -- whose document is durable
+    reactor INTEGER NOT NULL REFERENCES collector (key), -- who reacts to it
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 1),  -- 0 react, 1 again: the document was reached by a shorter way
+    args TEXT,               -- arguments of the reaction, JSON; NULL: the run's own
+    reach INTEGER NOT NULL,  -- of the run
+    state INTEGER NOT NULL CHECK (state IN (0, 1, 3)), -- 0 waiting, 1 under way, 3 failed; a row of one that is done is gone
+    attempts INTEGER NOT NULL DEFAULT 0, -- deliveries that failed
+    owner INTEGER REFERENCES owner (key), -- who has it
+    not_before_us INTEGER NOT NULL DEFAULT 0, -- not to be delivered before
+    created_us INTEGER NOT NULL, -- time it was put
+    error TEXT               -- why the last delivery failed
+) STRICT;
+CREATE INDEX event_open ON event (root, reach, key) WHERE state < 2;
+CREATE INDEX event_parked ON event (root, not_before_us) WHERE state = 0 AND not_before_us > 0;
+CREATE INDEX event_again ON event (run) WHERE kind = 1;
+
+CREATE TABLE state (
+    crawl TEXT NOT NULL,     -- name of the crawl
+    collector TEXT NOT NULL, -- name of the collector
+    name TEXT NOT NULL,      -- chosen by the collector
+    value BLOB NOT NULL,     -- the collector's own
+    at_us INTEGER NOT NULL,  -- time it was written
+    PRIMARY KEY (crawl, collector, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lock_row (
+    name TEXT PRIMARY KEY,   -- what is locked
+    owner TEXT NOT NULL,     -- who holds it
+    token INTEGER NOT NULL,  -- grows each time it is taken
+    until_us INTEGER NOT NULL -- held until then
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tracked_name (
+    name TEXT PRIMARY KEY,   -- what is tracked, such as github.com/LOGIN
+    done_us INTEGER NOT NULL DEFAULT 0,  -- last time it was completed
+    added_us INTEGER NOT NULL,           -- time it was added
+    error TEXT               -- why the last time failed
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE url_row (
+    id INTEGER PRIMARY KEY,  -- row number
+    key INTEGER NOT NULL,    -- 63-bit key of the text; several rows may have it
+    url TEXT NOT NULL UNIQUE, -- canonical URL
+    run INTEGER REFERENCES run (key), -- run of the newest document
+    etag TEXT,               -- validator
+    last_modified TEXT,      -- validator
+    first_us INTEGER NOT NULL,  -- first seen
+    last_us INTEGER NOT NULL,   -- last fetched
+    expires_us INTEGER NOT NULL DEFAULT 0 -- to be fetched again after
+) STRICT;
+CREATE INDEX url_row_key ON url_row (key);
+
+CREATE TABLE url_map_row (
+    requested_key INTEGER NOT NULL, -- key of the requested URL
+    requested_url TEXT NOT NULL,    -- requested URL
+    url INTEGER NOT NULL REFERENCES url_row (id), -- canonical URL
+    kind TEXT NOT NULL,             -- how it is known: same, redirect, canonical, claim
+    since_us INTEGER NOT NULL,      -- valid since
+    until_us INTEGER NOT NULL DEFAULT 0, -- valid until, 0: still
+    PRIMARY KEY (requested_key, requested_url, since_us)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE item_file (
+    key INTEGER PRIMARY KEY,   -- row number
+    path TEXT NOT NULL UNIQUE, -- below the lake
+    format TEXT NOT NULL,      -- parquet or avro
+    producer TEXT NOT NULL,    -- collector's name
+    hour_us INTEGER NOT NULL,  -- hour of collection
+    rows INTEGER NOT NULL,     -- items in it
+    bytes INTEGER NOT NULL,    -- length of the file
+    sha256 TEXT NOT NULL,      -- of the file, hex
+    written_us INTEGER NOT NULL,             -- time it was written
+    replaced_us INTEGER NOT NULL DEFAULT 0   -- time a compacted file took its place
+) STRICT;
+
+CREATE TABLE item_source (
+    root INTEGER NOT NULL REFERENCES run (key),       -- crawl whose documents
+    file INTEGER NOT NULL REFERENCES item_file (key), -- were converted into this file
+    PRIMARY KEY (root, file)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE link_row (
+    run INTEGER NOT NULL REFERENCES run (key), -- whose document holds the entity
+    ordinal INTEGER NOT NULL,      -- place in the document
+    urn TEXT NOT NULL,             -- the entity
+    name TEXT NOT NULL,            -- of the link
+    href TEXT NOT NULL,            -- where it leads: an URN
+    type TEXT NOT NULL,            -- resource, collection or relation
+    is_latest INTEGER NOT NULL,    -- 1: from the newest document of the entity
+    collected_us INTEGER NOT NULL, -- time of collection
+    deleted_us INTEGER NOT NULL DEFAULT 0, -- time the entity was found gone
+    PRIMARY KEY (run, ordinal)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX link_row_urn ON link_row (urn, name);
+
+CREATE TABLE context_row (
+    run_id TEXT PRIMARY KEY,   -- of the run context
+    week TEXT NOT NULL,        -- ISO week
+    since_us INTEGER NOT NULL, -- window, from
+    until_us INTEGER NOT NULL, -- window, to
+    json TEXT NOT NULL,        -- the run context
+    created_us INTEGER NOT NULL -- time it was made
+) STRICT, WITHOUT ROWID;
+
+-- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
+-- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
+CREATE VIEW runs AS SELECT
+    r.run_id, p.run_id AS parent_id, o.run_id AS root_id, r.depth, c.name AS collector, c.version AS collector_version,
+    t.name AS target, STATE(r.state) AS status, r.reason, r.attempts,
+    AT(r.started_us) AS started_at, AT(r.finished_us) AS finished_at,
+    CASE WHEN r.started_us > 0 AND r.finished_us > 0 THEN (r.finished_us - r.started_us) / 1e6 END AS seconds,
+    r.bytes, nullif(r.http_status, 0) AS http_status, r.url, r.error, coalesce(d.result_id, r.result_ref_id) AS result_ref,
+    r.final_url, EDGE(r.edge) AS edge, r.reach, h.name AS host, r.context AS result_context_name, r.payload,
+    lower(hex(r.digest)) AS payload_digest, AT(r.queued_us) AS queued_at
+FROM run r JOIN run o ON o.key = r.root JOIN collector c ON c.key = r.collector LEFT JOIN run p ON p.key = r.parent
+    LEFT JOIN target t ON t.key = r.target LEFT JOIN host h ON h.key = r.host LEFT JOIN document d ON d.run = r.result_ref;
+
+CREATE VIEW failures AS SELECT
+    r.run_id, o.run_id AS root_id, c.name AS collector, r.url,
+    coalesce(r.reason || ': ' || r.error, r.error, r.reason) AS error, r.attempts, AT(r.finished_us) AS finished_at,
+    STATE(r.state) AS status, r.reason, p.run_id AS parent_id
+FROM run r JOIN run o ON o.key = r.root JOIN collector c ON c.key = r.collector LEFT JOIN run p ON p.key = r.parent
+WHERE r.state IN (4, 5);
+
+CREATE VIEW crawls AS SELECT
+    r.run_id AS root_id, c.name AS crawl, CASE WHEN c.closed THEN coalesce(c.reason, 'done') ELSE 'open' END AS status, c.reason,
+    AT(c.started_us) AS started_at, AT(c.finished_us) AS finished_at, c.runs, c.failed, c.leashed, c.documents, c.bytes,
+    t.org, t.project, t.name AS target, c.queued, c.leased, c.file_sha256, c.leash_json AS leash, c.context_json AS run_context,
+    c.package_sha256
+FROM crawl c CROSS JOIN run r ON r.key = c.root LEFT JOIN target t ON t.key = c.target;
+
+CREATE VIEW edges AS SELECT p.run_id AS parent_id, c.run_id AS child_id, EDGE(c.edge) AS kind
+    FROM run c JOIN run p ON p.key = c.parent WHERE c.token > 0
+UNION ALL SELECT p.run_id, c.run_id, EDGE(e.kind)
+    FROM edge e JOIN run c ON c.key = e.child JOIN run p ON p.key = e.parent;
+
+CREATE VIEW lineage AS SELECT r.run_id, a.run_id AS ancestor_id, n.hops
+    FROM run r JOIN ancestor n ON n.run = r.key JOIN run a ON a.key = n.ancestor
+UNION ALL SELECT run_id, run_id, 0 FROM run WHERE token > 0;
+
+CREATE VIEW tree AS WITH RECURSIVE branch (key, root, level, indent, joint) AS (
+    SELECT root, root, 0, '', '' FROM crawl
+    UNION ALL
+    SELECT r.key, b.root, b.level + 1,
+        b.indent || CASE b.joint WHEN '' THEN '' WHEN '└── ' THEN '    ' ELSE '│   ' END,
+        CASE WHEN EXISTS (SELECT 1 FROM run n WHERE n.parent = r.parent AND n.key > r.key) THEN '├── ' ELSE '└── ' END
+    FROM branch b JOIN run r ON r.parent = b.key
+    ORDER BY 3 DESC, 1 LIMIT -1) -- depth first; the limit keeps the order, which a join would drop
+SELECT b.indent || b.joint || CASE b.level WHEN 0 THEN w.name ELSE c.name || ' ' || coalesce(r.url, r.payload, '') END AS what,
+    STATE(r.state) AS status, AT(r.started_us) AS started_at, r.run_id, o.run_id AS root_id, r.depth
+FROM branch b CROSS JOIN run r ON r.key = b.key CROSS JOIN run o ON o.key = b.root CROSS JOIN crawl w ON w.root = b.root
+    CROSS JOIN collector c ON c.key = r.collector;
+
+CREATE VIEW documents AS SELECT
+    d.result_id, r.run_id, o.run_id AS root_id, f.path || '/' || d.result_id || '.json' AS path, lower(hex(d.sha256)) AS sha256,
+    d.bytes, AT(d.collected_us) AS collected_at, d.attachments
+FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root JOIN folder f ON f.key = d.folder;
+
+CREATE VIEW datasets AS SELECT
+    d.result_id, r.run_id, o.run_id AS root_id, j.key AS ordinal, j.value ->> 0 AS name, j.value ->> 1 AS type,
+    j.value ->> 2 AS elements, j.value ->> 3 AS bytes, j.value ->> 4 AS media_type, j.value ->> 5 AS encoding,
+    j.value ->> 6 AS sha256
+FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.datasets) j;
+
+CREATE VIEW leashed AS SELECT
+    p.run_id AS parent_id, o.run_id AS root_id, c.name AS collector, l.url, lower(hex(l.digest)) AS payload_digest,
+    REASON(l.reason) AS reason, l.times, AT(l.at_us) AS at
+FROM refusal l JOIN run o ON o.key = l.root JOIN run p ON p.key = l.parent JOIN collector c ON c.key = l.collector;
+
+CREATE VIEW events AS SELECT
+    r.run_id, o.run_id AS root_id, c.name AS reactor, CASE e.kind WHEN 0 THEN 'react' ELSE 'again' END AS kind,
+    CASE e.state WHEN 0 THEN 'waiting' WHEN 1 THEN 'taken' ELSE 'failed' END AS status, e.attempts, e.error,
+    AT(e.created_us) AS created_at, AT(e.not_before_us) AS not_before_at, e.args
+FROM event e JOIN run r ON r.key = e.run JOIN run o ON o.key = e.root JOIN collector c ON c.key = e.reactor;
+
+CREATE VIEW collectors AS SELECT name, version, summary, sha256, AT(first_us) AS first_seen_at FROM collector;
+
+CREATE VIEW links AS SELECT
+    d.result_id, o.run_id AS root_id, l.urn, l.name, l.href, l.type, AT(l.collected_us) AS collected_at, l.is_latest,
+    AT(l.deleted_us) AS deleted_at
+FROM link_row l JOIN run r ON r.key = l.run JOIN run o ON o.key = r.root LEFT JOIN document d ON d.run = l.run;
+
+CREATE VIEW urls AS SELECT
+    CAST(u.key AS TEXT) AS url_key, u.url, d.result_id, u.etag, u.last_modified, AT(u.first_us) AS first_seen_at,
+    AT(u.last_us) AS last_seen_at, AT(u.expires_us) AS expires_at
+FROM url_row u LEFT JOIN document d ON d.run = u.run;
+
+CREATE VIEW url_map AS SELECT
+    CAST(m.requested_key AS TEXT) AS requested_key, CAST(u.key AS TEXT) AS canonical_key, m.requested_url, u.url AS canonical_url,
+    m.kind, AT(m.since_us) AS since_at, AT(m.until_us) AS until_at
+FROM url_map_row m JOIN url_row u ON u.id = m.url;
+
+CREATE VIEW items AS SELECT
+    o.run_id AS root_id, f.path, f.format, f.producer, AT(f.hour_us) AS hour_at, f.rows, f.bytes, f.sha256,
+    AT(f.written_us) AS written_at, AT(f.replaced_us) AS replaced_at
+FROM item_file f LEFT JOIN item_source s ON s.file = f.key LEFT JOIN run o ON o.key = s.root;
+
+CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS added_at, error FROM tracked_name;
+
+CREATE VIEW locks AS SELECT name, owner, token, AT(until_us) AS until_at FROM lock_row;
+
+CREATE VIEW contexts AS SELECT run_id, week, AT(since_us) AS since_at, AT(until_us) AS until_at, json, AT(created_us) AS created_at
+FROM context_row;
+
+CREATE VIEW health AS
+    SELECT 'schema version' AS key, (SELECT user_version FROM pragma_user_version) AS value
+    UNION ALL SELECT 'crawls open', count(*) FROM crawl WHERE NOT closed
+    UNION ALL SELECT 'crawls closed', count(*) FROM crawl WHERE closed
+    UNION ALL SELECT 'runs', coalesce(sum(runs), 0) FROM crawl
+    UNION ALL SELECT 'runs queued', coalesce(sum(queued), 0) FROM crawl
+    UNION ALL SELECT 'runs leased', coalesce(sum(leased), 0) FROM crawl
+    UNION ALL SELECT 'runs failed', coalesce(sum(failed), 0) FROM crawl
+    UNION ALL SELECT 'refusals', coalesce(sum(leashed), 0) FROM crawl
+    UNION ALL SELECT 'documents', coalesce(sum(documents), 0) FROM crawl
+    UNION ALL SELECT 'bytes fetched', coalesce(sum(bytes), 0) FROM crawl
+    UNION ALL SELECT 'events waiting', coalesce(sum(events), 0) FROM crawl
+    UNION ALL SELECT 'events failed', count(*) FROM event WHERE state = 3
+    UNION ALL SELECT 'oldest lease ends', (SELECT AT(min(o.lease_us)) FROM crawl c
+        JOIN run r ON r.root = c.root AND r.state = 1 JOIN owner o ON o.key = r.owner WHERE NOT c.closed);

@@ -1,0 +1,160 @@
+/* http - fetches one URL, keeps its body byte for byte, and follows its links as far as the leash allows.
+ *
+ * Datasets: `page` is the answer as it came; of a page in HTML also `text`, what there is to read, and `links`. */
+#include <string.h>
+#include <trotline.h>
+
+struct args {
+    const char *url, *method, *body;
+    bool follow;
+    struct tl_list keep, allow, deny, types, headers;
+};
+static const struct tl_option arguments[] = {
+    {"url", TL_URL, TL_REQUIRED, offsetof(struct args, url), NULL, NULL, "what to fetch"},
+    {"follow", TL_BOOL, 0, offsetof(struct args, follow), "true", NULL, "ask for what the page links to"},
+    {"keep", TL_TEXT, TL_LIST, offsetof(struct args, keep), "[page, text, links]", "page|text|links", "datasets to make, in this order"},
+    {"allow", TL_TEXT, TL_LIST, offsetof(struct args, allow), NULL, NULL, "follow only URLs that match one of these globs"},
+    {"deny", TL_TEXT, TL_LIST, offsetof(struct args, deny), NULL, NULL, "never follow URLs that match one of these globs"},
+    {"types", TL_TEXT, TL_LIST, offsetof(struct args, types), "[a, area]",
+     "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track", "follow links of these elements"},
+    {"method", TL_TEXT, 0, offsetof(struct args, method), "GET", "GET|HEAD|POST|PUT", "request method"},
+    {"headers", TL_TEXT, TL_LIST, offsetof(struct args, headers), NULL, NULL, "request headers, each \"Name: value\""},
+    {"body", TL_TEXT, 0, offsetof(struct args, body), NULL, NULL, "request body"},
+    {0}};
+static const struct tl_dataset datasets[] = {{"page", TL_SIMPLE, "http,raw", "the answer, byte for byte"},
+                                             {"text", TL_SIMPLE, "http,text", "readable text of a page, code removed"},
+                                             {"links", TL_SIMPLE, "http,links", "links of a page: url, rel, text, source, position"},
+                                             {0}};
+
+static bool lists(const struct tl_list *list, const char *word) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* A glob with `*` (anything) and `?` (one byte); linear, since only the last star is ever gone back to. */
+static bool matches(const char *glob, const char *text) {
+    const char *star = NULL, *back = NULL;
+    while (*text) {
+        if (*glob == '*') {
+            star = ++glob;
+            back = text;
+        } else if (*glob == '?' || *glob == *text) {
+            glob++;
+            text++;
+        } else if (star) {
+            glob = star;
+            text = ++back;
+        } else {
+            return false;
+        }
+    }
+    while (*glob == '*')
+        glob++;
+    return *glob == '\0';
+}
+
+static bool matches_any(const struct tl_list *globs, const char *url) {
+    size_t len = globs->count ? strlen(url) : 0;
+    for (size_t i = 0; i < globs->count; i++) {
+        const char *glob = globs->item[i], *tail = glob + 1;
+        size_t n = strlen(glob);
+        if (*glob == '*' && !strpbrk(tail, "*?")) { /* most are endings */
+            if (len >= n - 1 && memcmp(url + len - (n - 1), tail, n - 1) == 0)
+                return true;
+        } else if (matches(glob, url)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int read_headers(struct tl_run *run, const struct args *a, struct tl_header **out) {
+    struct tl_header *h = tl_alloc(run, (a->headers.count + 1) * sizeof *h);
+    if (!h)
+        return tl_fail(run, TL_FAILED, "too many headers");
+    for (size_t i = 0; i < a->headers.count; i++) {
+        const char *line = a->headers.item[i], *colon = strchr(line, ':');
+        if (!colon)
+            return tl_fail(run, TL_FAILED, "a header is written \"Name: value\", not \"%.60s\"", line);
+        char *name = tl_alloc(run, (size_t)(colon - line) + 1);
+        if (!name)
+            return tl_fail(run, TL_FAILED, "too many headers");
+        memcpy(name, line, (size_t)(colon - line));
+        h[i] = (struct tl_header){name, colon + 1 + strspn(colon + 1, " \t"), NULL};
+    }
+    *out = h;
+    return TL_OK;
+}
+
+static int keep_page(struct tl_run *run, const struct args *a, const struct tl_response *res) {
+    struct tl_html page = TL_HTML_INIT;
+    int html = lists(&a->keep, "text") || lists(&a->keep, "links") || a->follow ? tl_html(run, res, &page) : TL_NOTFOUND;
+    int rc = TL_OK;
+    if (html != TL_OK && html != TL_NOTFOUND)
+        return html;
+    if (lists(&a->keep, "page") || html == TL_NOTFOUND)
+        rc = tl_put(run, "page", TL_ELEMENT(.from = res));
+    if (html == TL_OK && !rc && lists(&a->keep, "text"))
+        rc = tl_put(run, "text", TL_ELEMENT(.data = page.text, .media_type = "text/plain", .data_url = res->url));
+    if (html == TL_OK && !rc && (lists(&a->keep, "links") || a->follow))
+        rc = tl_put_links(run, "links", &page);
+    return rc;
+}
+
+static int collect(void *self, struct tl_run *run, const void *arg) {
+    const struct args *a = arg;
+    struct tl_response res = TL_RESPONSE_INIT;
+    struct tl_header *headers = NULL;
+    int rc = read_headers(run, a, &headers);
+    (void)self;
+    if (!rc)
+        rc = tl_fetch(run, TL_REQUEST(.url = a->url, .method = a->method, .headers = headers, .header_count = a->headers.count,
+                                      .body = {a->body, a->body ? strlen(a->body) : 0}), &res);
+    if (rc)
+        return rc;
+    if (res.status >= 400) {
+        if (res.body.len && (rc = tl_put(run, "page", TL_ELEMENT(.from = &res))))
+            return rc;
+        return tl_fail(run, TL_FAILED, "%s answered %d", res.url, res.status);
+    }
+    if ((rc = keep_page(run, a, &res)))
+        return rc;
+    return res.truncated ? tl_fail(run, TL_PARTIAL, "%s is longer than %lld bytes; the rest was not read", res.url, (long long)res.body.len) : TL_OK;
+}
+
+/* Links without their fragment, http and https only, in the order of the page. */
+static int follow(struct tl_run *run, const struct args *a, const struct tl_link *link) {
+    const char *url = link->url, *hash = strchr(url, '#');
+    if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) || !lists(&a->types, link->source))
+        return TL_OK;
+    if (hash) {
+        char *cut = tl_alloc(run, (size_t)(hash - url) + 1);
+        if (!cut)
+            return tl_fail(run, TL_FAILED, "too many links");
+        memcpy(cut, url, (size_t)(hash - url));
+        url = cut;
+    }
+    if ((a->allow.count && !matches_any(&a->allow, url)) || matches_any(&a->deny, url))
+        return TL_OK;
+    return tl_spawn(run, TL_CHILD(.flags = TL_SAME, TL_ARGS(TL_ARG_TEXT("url", url))));
+}
+
+static int react(void *self, struct tl_run *run, const struct tl_document *doc, const void *arg) {
+    const struct args *a = arg;
+    struct tl_element links = TL_ELEMENT_INIT;
+    struct tl_link link;
+    int rc = TL_OK;
+    (void)self;
+    if (!a->follow || run->host->element(run, doc, "links", 0, &links) != TL_OK)
+        return TL_OK; /* not a page */
+    if (links.metadata && strstr(links.metadata, "\"nofollow\":true"))
+        return TL_OK;
+    for (size_t n = 0; !rc && (rc = run->host->link(run, doc, "links", n, &link)) == TL_OK; n++)
+        rc = follow(run, a, &link);
+    return rc == TL_NOTFOUND ? TL_OK : rc;
+}
+
+TL_COLLECTOR(.name = "http", .version = "1.0.0", .summary = "fetches a URL and follows its links", .arguments = arguments,
+             .arguments_size = sizeof(struct args), .datasets = datasets, .collect = collect, .react = react);

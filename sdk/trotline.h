@@ -1,0 +1,227 @@
+/* trotline.h - the only header a collector includes. trotline-collector(3).
+ *
+ * Text that the host hands out is UTF-8, NUL-ended, and lives until the callback returns; so does everything from tl_alloc.
+ * Neither side frees the other's memory. Every fallible call returns TL_OK or a negative tl_status; the reason of a negative
+ * one is already recorded, so `return rc;` is always right. Calls marked (waits) suspend this run and let others go on:
+ * statics, errno and shared state may have changed when they return. One thread; no fork, no longjmp, no signals. */
+#ifndef TROTLINE_H
+#define TROTLINE_H
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TL_ABI_MAJOR 1u /* another value: not loaded */
+#define TL_ABI_MINOR 0u /* grows with every appended field */
+
+enum tl_status {
+    TL_OK = 0,
+    TL_FAILED = -1,    /* this run is over; not worth another try */
+    TL_RETRY = -2,     /* this run may work later: the host backs off and tries again */
+    TL_PARTIAL = -3,   /* what was put is worth keeping, but something is missing */
+    TL_UNCHANGED = -4, /* nothing new since last time: no document, the earlier one stands */
+    TL_REFUSED = -5,   /* the leash, robots.txt or the guard said no (recorded) */
+    TL_CANCEL = -6,    /* deadline or shutdown: release and return it */
+    TL_INVALID = -7,   /* wrong use of this header, or bad arguments */
+    TL_NOTFOUND = -8,  /* no such state, header, dataset */
+    TL_UNSUPPORTED = -9 /* this host is older than the function */
+};
+enum tl_kind { TL_SIMPLE, TL_PAGED, TL_KEY_VALUE };
+enum tl_level { TL_ERROR, TL_WARN, TL_INFO, TL_DEBUG };
+enum tl_class { TL_PAGE_REQUEST, TL_API_REQUEST, TL_FEED_REQUEST }; /* robots.txt governs the first */
+enum tl_type { TL_TEXT = 1, TL_INT, TL_BOOL, TL_BYTES, TL_MILLIS, TL_URL, TL_SECRET, TL_JSON };
+enum { TL_LIST = 1u, TL_REQUIRED = 2u }; /* option flags; a TL_LIST field is a struct tl_list */
+enum {                                    /* spawn flags */
+    TL_PAGE = 1u,                         /* next page of the same list: same depth, no fan-out */
+    TL_SAME = 2u                          /* this run's own arguments, but for those named in the child */
+};
+
+struct tl_span { const char *ptr; size_t len; };
+struct tl_list { const char *const *item; size_t count; };
+struct tl_secret; /* a handle: only the host can look inside, and only for the origins it is bound to */
+
+/* An option (trotline.yml) or argument (payload). The host parses, fills in defaults, refuses what does not fit.
+ * Field types: const char * (TEXT URL JSON), int64_t (INT BYTES MILLIS), bool, const struct tl_secret *, struct tl_list. */
+struct tl_option {
+    const char *name;
+    enum tl_type type;
+    unsigned flags;
+    size_t offset;       /* offsetof(struct my_args, field) */
+    const char *dflt;    /* as in YAML; NULL: zero */
+    const char *choices; /* "a|b|c", or NULL */
+    const char *help;
+};
+struct tl_dataset { const char *name; enum tl_kind kind; const char *tags, *help; };
+
+struct tl_header { const char *name, *value; const struct tl_secret *secret; }; /* value then secret, e.g. "Bearer " + token */
+struct tl_request {
+    uint32_t struct_size; /* TL_REQUEST() sets it */
+    enum tl_class kind;
+    const char *method, *url; /* NULL: GET */
+    const struct tl_header *headers; size_t header_count;
+    struct tl_span body;
+    int64_t timeout_ms, max_bytes; /* 0: the crawl's; a larger value is cut to it */
+    const char *attach;            /* not NULL: the body goes to an attachment of this name, not to memory */
+    bool revalidate;               /* send the stored validators; a 304 sets not_modified */
+};
+struct tl_response {
+    uint32_t struct_size;
+    int status;            /* HTTP; 404 is an answer, not an error of the call */
+    const char *url;       /* final, after redirects */
+    const char *media_type, *charset; /* lower case, without parameters; decided charset or NULL */
+    struct tl_span body;   /* as decoded from the transfer, byte for byte */
+    bool not_modified, truncated;
+    const struct tl_header *headers; size_t header_count;
+    void *transfer;        /* for tl_element.from */
+};
+struct tl_element {        /* one SIMPLE value, page or pair */
+    uint32_t struct_size;
+    const struct tl_response *from; /* body, URL, media type and metadata.http come from here, or: */
+    struct tl_span data; const char *media_type, *data_url;
+    const char *id, *key;  /* NULL: chosen by the host; key for TL_KEY_VALUE */
+    int64_t page_number;   /* TL_PAGED: 0 = next */
+    const char *metadata;  /* JSON object or NULL */
+};
+struct tl_value { const char *name; enum tl_type type; const char *text; int64_t number; };
+struct tl_child {
+    uint32_t struct_size;
+    const char *collector; /* NULL: this one */
+    const struct tl_value *args; size_t arg_count; /* the host writes the JSON */
+    const char *args_json;             /* or ready made (an object) */
+    const char *leash_json, *name;     /* NULL; can only tighten; name becomes result_context_name of the branch */
+    unsigned flags;
+};
+struct tl_program {        /* runs in the supervisor; name must be declared in tl_collector.programs */
+    uint32_t struct_size;
+    const char *const *argv, *const *env; const char *cwd; /* cwd: relative to tl_cache_dir */
+    struct tl_span input; int64_t timeout_ms; size_t max_output;
+    int status; struct tl_span out, err; /* filled in */
+};
+struct tl_link { const char *url, *rel, *text, *source; int64_t position; };
+struct tl_html {           /* what one pass over a page found; all of it UTF-8 */
+    uint32_t struct_size;
+    const char *title, *description, *canonical, *base, *language; /* NULL: none; canonical and base are absolute */
+    struct tl_span text;   /* readable text, code removed */
+    const struct tl_link *link; size_t link_count; /* in document order; url is absolute, without fragment only when followed */
+    bool nofollow, noindex; /* meta robots and X-Robots-Tag */
+};
+enum tl_json_type { TL_JSON_NULL, TL_JSON_BOOL, TL_JSON_NUMBER, TL_JSON_STRING, TL_JSON_ARRAY, TL_JSON_OBJECT };
+struct tl_json { enum tl_json_type type; struct tl_span raw, key; uint64_t at; }; /* raw: verbatim, never NUL-ended */
+struct tl_lineage { uint32_t struct_size; const char *run_id, *root_id, *parent_id; int depth;
+                    const char *crawl, *org, *project, *target; };
+struct tl_document { uint32_t struct_size; const char *result_id, *run_id, *collector, *url; struct tl_span raw; };
+
+struct tl_run { const struct tl_host *host; }; /* the host's own fields follow */
+
+struct tl_host { /* append only */
+    uint32_t struct_size, abi_minor;
+    void *(*alloc)(struct tl_run *, size_t);
+    int (*defer)(struct tl_run *, void (*)(void *), void *);
+    int (*fetch)(struct tl_run *, const struct tl_request *, struct tl_response *);
+    int (*sleep)(struct tl_run *, int64_t ms);
+    int (*yield)(struct tl_run *);
+    int64_t (*now_us)(struct tl_run *);
+    struct tl_span (*payload)(struct tl_run *);
+    const struct tl_lineage *(*lineage)(struct tl_run *);
+    int (*put)(struct tl_run *, const char *dataset, const struct tl_element *);
+    int (*attach)(struct tl_run *, const char *name, const char *media_type, int *fd);
+    int (*attach_file)(struct tl_run *, const char *name, const char *media_type, const char *cache_path);
+    int (*state_get)(struct tl_run *, const char *key, struct tl_span *);
+    int (*state_put)(struct tl_run *, const char *key, struct tl_span);
+    int (*spawn)(struct tl_run *, const struct tl_child *);
+    int (*result_name)(struct tl_run *, const char *name, const char *type);
+    int (*exec)(struct tl_run *, struct tl_program *);
+    const char *(*cache_dir)(struct tl_run *);
+    int (*fail)(struct tl_run *, int status, const char *fmt, va_list);
+    void (*log)(struct tl_run *, enum tl_level, const char *fmt, va_list);
+    int (*html)(struct tl_run *, const struct tl_response *, struct tl_html *);
+    int (*put_links)(struct tl_run *, const char *dataset, const struct tl_html *); /* JSON array, written by the host */
+    int (*json)(struct tl_run *, struct tl_span text, const char *pointer, struct tl_json *);
+    int (*json_next)(struct tl_run *, const struct tl_json *container, struct tl_json *at); /* TL_NOTFOUND: end */
+    const char *(*json_text)(struct tl_run *, const struct tl_json *); /* a string unescaped, NUL-ended; NULL: none, or has U+0000 */
+    int (*url)(struct tl_run *, const char *base, const char *ref, const char **absolute);
+    int (*element)(struct tl_run *, const struct tl_document *, const char *dataset, size_t n, struct tl_element *);
+    int (*item)(struct tl_run *, const struct tl_element *);
+    int (*link)(struct tl_run *, const struct tl_document *, const char *dataset, size_t n, struct tl_link *); /* of put_links; TL_NOTFOUND: end */
+};
+
+struct tl_collector { /* append only; NULL is a default */
+    uint32_t struct_size, abi_major, abi_minor, flags;
+    const char *name, *version, *summary;
+    const struct tl_option *options, *arguments; /* each ended by .name == NULL */
+    size_t options_size, arguments_size;
+    const struct tl_dataset *datasets;
+    const char *const *programs, *const *hosts; /* declared for tl_exec; declared endpoints */
+    int (*open)(const struct tl_host *, const void *options, void **self); /* once a worker */
+    void (*close)(void *self);
+    int (*collect)(void *self, struct tl_run *, const void *arguments);
+    int (*react)(void *self, struct tl_run *, const struct tl_document *, const void *arguments); /* the document's run's, or react: args */
+    int (*convert)(void *self, struct tl_run *, const struct tl_document *);
+};
+
+#define TL_HAS(h, f) ((h)->struct_size >= offsetof(struct tl_host, f) + sizeof((h)->f) && (h)->f)
+#define TL_EXPORT __attribute__((visibility("default"))) /* gcc and clang */
+#define TL_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#ifdef __cplusplus
+#define TL_C extern "C"
+#else
+#define TL_C
+#endif
+#define TL_COLLECTOR(...)                                                                                            \
+    TL_C TL_EXPORT const struct tl_collector *trotline_collector_v1(void);                                           \
+    const struct tl_collector *trotline_collector_v1(void) {                                                         \
+        static const struct tl_collector c = {.struct_size = sizeof c, .abi_major = TL_ABI_MAJOR,                    \
+                                              .abi_minor = TL_ABI_MINOR, __VA_ARGS__};                               \
+        return &c;                                                                                                   \
+    }                                                                                                                \
+    struct tl_run
+#define TL_REQUEST(...) (&(struct tl_request){.struct_size = sizeof(struct tl_request), __VA_ARGS__})
+#define TL_ELEMENT(...) (&(struct tl_element){.struct_size = sizeof(struct tl_element), __VA_ARGS__})
+#define TL_CHILD(...) (&(struct tl_child){.struct_size = sizeof(struct tl_child), __VA_ARGS__})
+#define TL_ARGS(...) .args = (const struct tl_value[]){__VA_ARGS__}, \
+                     .arg_count = sizeof((const struct tl_value[]){__VA_ARGS__}) / sizeof(struct tl_value)
+#define TL_ARG_TEXT(n, t) {.name = (n), .type = TL_TEXT, .text = (t)}
+#define TL_ARG_INT(n, v) {.name = (n), .type = TL_INT, .number = (v)}
+#define TL_ARG_BOOL(n, v) {.name = (n), .type = TL_BOOL, .number = (v)}
+#define TL_ARG_JSON(n, t) {.name = (n), .type = TL_JSON, .text = (t)}
+#define TL_RESPONSE_INIT {.struct_size = sizeof(struct tl_response)}
+#define TL_HTML_INIT {.struct_size = sizeof(struct tl_html)}
+#define TL_ELEMENT_INIT {.struct_size = sizeof(struct tl_element)}
+
+static inline int tl_fetch(struct tl_run *r, const struct tl_request *q, struct tl_response *a) { return r->host->fetch(r, q, a); } /* (waits) */
+static inline int tl_put(struct tl_run *r, const char *dataset, const struct tl_element *e) { return r->host->put(r, dataset, e); }
+static inline void *tl_alloc(struct tl_run *r, size_t size) { return r->host->alloc(r, size); } /* NULL: beyond the run's memory */
+static inline int tl_defer(struct tl_run *r, void (*f)(void *), void *arg) { return r->host->defer(r, f, arg); }
+static inline int tl_sleep(struct tl_run *r, int64_t ms) { return r->host->sleep(r, ms); } /* (waits) */
+static inline int tl_yield(struct tl_run *r) { return r->host->yield(r); }                 /* (waits) in long loops */
+static inline int tl_html(struct tl_run *r, const struct tl_response *a, struct tl_html *h) { return r->host->html(r, a, h); }
+static inline int tl_put_links(struct tl_run *r, const char *dataset, const struct tl_html *h) { return r->host->put_links(r, dataset, h); }
+static inline int tl_attach(struct tl_run *r, const char *name, const char *media_type, int *fd) { return r->host->attach(r, name, media_type, fd); }
+static inline int tl_exec(struct tl_run *r, struct tl_program *p) { return r->host->exec(r, p); } /* (waits) */
+static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
+static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
+static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
+static inline int tl_url(struct tl_run *r, const char *base, const char *ref, const char **out) { return r->host->url(r, base, ref, out); }
+static inline const char *tl_json_get(struct tl_run *r, struct tl_span t, const char *pointer) { /* text at an RFC 6901 pointer or NULL */
+    struct tl_json j;
+    return r->host->json(r, t, pointer, &j) == TL_OK ? r->host->json_text(r, &j) : NULL;
+}
+static inline int tl_state_put(struct tl_run *r, const char *k, struct tl_span v) { return r->host->state_put(r, k, v); }
+static inline int tl_state_get(struct tl_run *r, const char *k, struct tl_span *v) { return r->host->state_get(r, k, v); }
+TL_PRINTF(3, 4) static inline int tl_fail(struct tl_run *r, int status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    status = r->host->fail(r, status, fmt, ap);
+    va_end(ap);
+    return status;
+}
+TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    r->host->log(r, level, fmt, ap);
+    va_end(ap);
+}
+
+/* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
+ * 1.0  2026-11  first */
+#endif

@@ -1,0 +1,12 @@
+/* describe_exit - ends the process from its constructor. */
+#include <stdlib.h>
+#include <trotline.h>
+
+__attribute__((constructor)) static void start(void) {
+    exit(0);
+}
+static int collect(void *self, struct tl_run *run, const void *given) {
+    (void)self, (void)run, (void)given;
+    return TL_OK;
+}
+TL_COLLECTOR(.name = "describe_exit", .version = "1.0.0", .summary = "exits in its constructor", .collect = collect);

@@ -1,0 +1,42 @@
+# Tests. Each runs in its own temporary folder on port 0, so that make -j check is safe.
+EXTRA_DIST += tests/data tests/bench tests/demo.sh
+
+include tests/bad/local.mk
+
+# ---- the fixture server
+noinst_PROGRAMS += tests/server/fixture
+tests_server_fixture_SOURCES = tests/server/conn.c tests/server/fixture.c tests/server/fixture.h tests/server/kayak.c \
+	tests/server/kayak_words.h tests/server/listen.c tests/server/reply.c tests/server/request.c tests/server/script.c \
+	tests/server/script.h tests/server/script_answer.c tests/server/site.c tests/server/stats.c tests/server/template.c tests/server/timer.c
+tests_server_fixture_LDADD = host/libhost.a
+EXTRA_DIST += tests/server/README.md
+
+# ---- unit tests: one group a program, TAP
+UNIT_CFLAGS = $(HOST_CFLAGS) $(CMOCKA_CFLAGS)
+UNIT_LIBS = host/libhost.a $(CMOCKA_LIBS) $(HOST_LIBS)
+EXTRA_DIST += tests/unit/cases.h tests/unit/config_help.h tests/unit/store_world.h
+UNIT_TESTS =
+include tests/unit/local.mk
+check_PROGRAMS += $(UNIT_TESTS)
+TESTS += $(UNIT_TESTS)
+
+# ---- system tests: shell, TAP, real servers
+SYSTEM_TESTS = tests/server/selftest.sh
+include tests/system/local.mk
+dist_check_SCRIPTS += $(SYSTEM_TESTS)
+TESTS += $(SYSTEM_TESTS)
+
+# ---- fuzz targets: their corpora are replayed as ordinary tests
+include tests/fuzz/local.mk
+
+TEST_EXTENSIONS = .sh
+LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+SH_LOG_DRIVER = $(LOG_DRIVER)
+AM_TESTS_ENVIRONMENT = \
+	TROTLINE_TEST_DATA='$(abs_top_srcdir)/tests/data'; export TROTLINE_TEST_DATA; \
+	TROTLINE='$(abs_top_builddir)/host/trotline'; export TROTLINE; \
+	FIXTURE='$(abs_top_builddir)/tests/server/fixture'; export FIXTURE; \
+	TROTLINE_TEST_PLUGINS='$(abs_top_builddir)/plugins/http/.libs'; export TROTLINE_TEST_PLUGINS; \
+	TROTLINE_BAD_PLUGINS='$(abs_top_builddir)/tests/bad/.libs'; export TROTLINE_BAD_PLUGINS; \
+	TROTLINE_SOURCE='$(abs_top_srcdir)'; export TROTLINE_SOURCE; \
+	LC_ALL=C.UTF-8; export LC_ALL;
