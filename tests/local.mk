@@ -29,9 +29,10 @@ TESTS += $(SYSTEM_TESTS)
 # ---- fuzz targets: their corpora are replayed as ordinary tests
 include tests/fuzz/local.mk
 
-TEST_EXTENSIONS = .sh
+TEST_EXTENSIONS = .sh .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
+PY_LOG_DRIVER = $(LOG_DRIVER)
 AM_TESTS_ENVIRONMENT = \
 	TROTLINE_TEST_DATA='$(abs_top_srcdir)/tests/data'; export TROTLINE_TEST_DATA; \
 	TROTLINE='$(abs_top_builddir)/host/trotline'; export TROTLINE; \

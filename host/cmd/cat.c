@@ -261,4 +261,4 @@ const struct command cmd_cat = {
     "Examples:\n"
     "  trotline cat 0193a5c4 | jq .lineage\n"
     "  trotline cat --dataset page 0193a5c4 > page.html\n"
-    "  sha256sum \"$(trotline cat --path 0193a5c4)\"\n"};
+    "  trotline cat --path 0193a5c4 | xargs sha256sum\n"};

@@ -25,6 +25,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/refuse_size.la \
 	tests/bad/refuse_table.la \
 	tests/bad/retry.la \
+	tests/bad/runs.la \
 	tests/bad/shapes.la \
 	tests/bad/spin.la \
 	tests/bad/state.la \
@@ -121,6 +122,10 @@ tests_bad_retry_la_SOURCES = tests/bad/retry.c
 tests_bad_retry_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_retry_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_retry_la_LDFLAGS = $(BAD_LDFLAGS)
+tests_bad_runs_la_SOURCES = tests/bad/runs.c
+tests_bad_runs_la_CFLAGS = $(BAD_CFLAGS)
+tests_bad_runs_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_bad_runs_la_LDFLAGS = $(BAD_LDFLAGS)
 tests_bad_shapes_la_SOURCES = tests/bad/shapes.c
 tests_bad_shapes_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_shapes_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)

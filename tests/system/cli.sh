@@ -292,7 +292,8 @@ check 'diff --exit-code: 0 when nothing did' "$rc" 0
 tl diff --exit-code "$b" "$c"
 check 'diff --exit-code: 1 when something did' "$rc" 1
 check 'diff: the pages of the new edition, and no other' "$(awk '{print $1}' "$tmp/out" | tr '\n' ' ')" 'changed changed '
-for url in $(awk '{print $2}' "$tmp/out"); do
+awk '{print $2}' "$tmp/out" > "$tmp/changed"
+while read -r url; do
   tl lineage "$b" --format csv
   before=$(tr -d '\r' < "$tmp/out" | awk -F, -v u="$url" '$16 == u {print $1}')
   tl lineage "$c" --format csv
@@ -302,7 +303,7 @@ for url in $(awk '{print $2}' "$tmp/out"); do
   tl cat --dataset page "$after"
   cmp -s "$tmp/before" "$tmp/out"
   check "diff: ${url#*//*/} is another page now" $? 1
-done
+done < "$tmp/changed"
 tl diff "$b" "$c" -o json
 check 'diff -o json: lists' "$(grep -c '^{"key":' "$tmp/out") $(grep -o '"before":{"run_id"' "$tmp/out" | wc -l) $(grep -o '"after":{"run_id"' "$tmp/out" | wc -l)" '2 2 2'
 tl -q diff "$b" "$c"

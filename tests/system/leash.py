@@ -75,8 +75,7 @@ def fanout_and_runs():
     same("what is known already costs no fan-out", asked, ["/", "/a", "/b", "/c"])
     z = refused(w, site, r.root, "depth")["/z"]
     eq("one page refused to three parents is one row, counted three times", (z["times"], len(w.leashed(r.root))), (3, 2))
-    first = w.one("SELECT min(finished_at || run_id) FROM runs WHERE run_id = ? OR run_id = ?", z["parent_id"], z["parent_id"])
-    ok("its parent is one of them", first and w.one("SELECT depth FROM runs WHERE run_id = ?", z["parent_id"]) == 2, z)
+    ok("its parent is one of them", w.one("SELECT url FROM runs WHERE run_id = ?", z["parent_id"])[-2:] in ("/a", "/b", "/c"), z)
     site.close()
 
 
@@ -84,7 +83,7 @@ def bytes_and_time():
     site = Site("--site", "tree", "--arity", 3, "--depth", 3, "--filler", 10000)
     w = World(config="workers: {max: 1, inflight: 4}\n")
     size = len(site.get("/n-0"))
-    r, asked = crawl(w, site, "bytes", "{depth: 9, bytes: 120KB}" if False else "{depth: 9, bytes: 120000}")
+    r, asked = crawl(w, site, "bytes", "{depth: 9, bytes: 120000}")
     spent = w.one("SELECT bytes FROM crawls WHERE root_id = ?", r.root)
     ok("bytes: stops when they are spent, overshot by at most what was in flight, exit 0", r.code == 0 and 120000 <= spent <= 120000 + 2 * 4 * size
        and len(asked) < 40, r, spent)
@@ -107,29 +106,26 @@ def bytes_and_time():
 
 
 def hosts():
-    site = Site("--any-local", script="on /robots.txt\n  status 404\n  body no\non / host=127.0.0.1\n  page start\n"
-                "  links http://127.0.0.2:{port}/b http://127.0.0.3:{port}/c /a https://127.0.0.1/other-port\non *\n  page any\n".replace("{port}", "PORT"))
-    site.close()  # its links must name the port: once more, on the same one
-    site = Site("--any-local", "--port", site.port, script=f"on / host={site.host}\n  page start\n  links http://127.0.0.2:{site.port}/b "
-                f"http://127.0.0.3:{site.port}/c /a\non /robots.txt\n  status 404\n  body no\non /*\n  page any\n")
+    there = Site("--any-local", script="on /robots.txt\n  status 404\n  body no\non /*\n  page any\n")
+    site = Site(script=pages({"/": [f"http://127.0.0.2:{there.port}/b", f"http://127.0.0.3:{there.port}/c", "/a"], "/a": []}))
     w = World()
+    both = {"127.0.0.2", "127.0.0.3"}
 
-    def asked_hosts():
-        return {(x[2].split(":")[0], x[1]) for x in site.log() if x[1] != "/robots.txt"} - seen
-    seen = set()
-    for name, leash, want, why in (("unset", "{depth: 3}", {"127.0.0.1"}, {"127.0.0.2": "hosts", "127.0.0.3": "hosts"}),
-                                   ("named", '{depth: 3, hosts: ["127.0.0.2"]}', {"127.0.0.1", "127.0.0.2"}, {"127.0.0.3": "hosts"}),
-                                   ("port", f'{{depth: 3, hosts: ["127.0.0.2:1", "127.0.0.3:{site.port}"]}}', {"127.0.0.1", "127.0.0.3"}, {"127.0.0.2": "hosts"}),
-                                   ("all", '{depth: 3, hosts: ["*"]}', {"127.0.0.1"}, {"127.0.0.2": "guard", "127.0.0.3": "guard"})):
-        before = len(site.log())
+    def crawled(name, leash):
+        before = len(there.log())
         r = w.tl("run", w.crawl("hosts-" + name, site.base + "/", leash=leash))
-        eq(f"hosts {name}: who was asked", {x[2].split(":")[0] for x in site.log()[before:]}, want)
-        eq(f"hosts {name}: who was refused, and why", {x["url"].split("/")[2].split(":")[0]: x["reason"] for x in w.leashed(r.root)}, why)
-    before = len(site.log())
+        return ({x[2].split(":")[0] for x in there.log()[before:]},
+                {x["url"].split("/")[2].split(":")[0]: x["reason"] for x in w.leashed(r.root)})
+    for name, leash, asked, refusals in (
+            ("unset", "{depth: 3}", set(), {"127.0.0.2": "hosts", "127.0.0.3": "hosts"}),
+            ("named", '{depth: 3, hosts: ["127.0.0.2"]}', {"127.0.0.2"}, {"127.0.0.3": "hosts"}),
+            ("with a port", f'{{depth: 3, hosts: ["127.0.0.2:1", "127.0.0.3:{there.port}"]}}', {"127.0.0.3"}, {"127.0.0.2": "hosts"}),
+            ("all, which does not name private addresses", '{depth: 3, hosts: ["*"]}', set(), {"127.0.0.2": "guard", "127.0.0.3": "guard"})):
+        eq(f"hosts {name}: who was asked; who was refused, and why", crawled(name, leash), (asked, refusals))
     w.configure("fetch: {private: allow, delay: 0s}\n")
-    r = w.tl("run", w.crawl("private", site.base + "/", leash='{depth: 3, hosts: ["*"]}'))
-    same("hosts all, private addresses allowed: all three", {x[2].split(":")[0] for x in site.log()[before:]}, {"127.0.0.1", "127.0.0.2", "127.0.0.3"})
+    eq("hosts all, private addresses allowed", crawled("private", '{depth: 3, hosts: ["*"]}'), (both, {}))
     site.close()
+    there.close()
 
 
 def greedy():
@@ -205,7 +201,9 @@ def heavy_tail():
         r, asked = crawl(w, site, f"tail-{seed}", f"{{depth: {leash}}}")
         eq(f"heavy-tailed latency, {seed}: every page at its breadth-first distance", depths(w, site, r.root), {x: d + 1 for x, d in distance.items() if d < leash})
         eq(f"heavy-tailed latency, {seed}: each once", {v for v in asked.values()}, {1})
-        same(f"heavy-tailed latency, {seed}: refused is what is one step beyond", refused(w, site, r.root, "depth"), [x for x, d in distance.items() if d == leash])
+        # a page may be refused to a parent that is too deep before a nearer one asks for it: that is on record, too
+        same(f"heavy-tailed latency, {seed}: refused for good is what is one step beyond", set(refused(w, site, r.root, "depth")) - set(asked),
+             [x for x, d in distance.items() if d == leash])
         site.close()
 
 
