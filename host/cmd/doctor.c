@@ -21,6 +21,7 @@
 #include "engine/plugin_cache.h"
 #include "engine/version.h"
 
+enum { FREE_LOW = 256 << 20 }; /* bytes below which a lake's disk is worth a note */
 enum state { SOUND, NOTE, UNSOUND };
 static const char *const state_name[] = {"ok", "note", "bad"};
 
@@ -127,20 +128,22 @@ static void check_lake(struct doctor *d) {
     struct stat st;
     struct statvfs fs;
     bool there = stat(path, &st) == 0;
-    if (there && !S_ISDIR(st.st_mode)) {
-        tell(d, "lake", UNSOUND, EXIT_DISK, "%s is no folder", path);
-        return;
-    }
     if (!there)
         folder_above(path, above);
     const char *folder = there ? path : above;
+    if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        tell(d, "lake", UNSOUND, EXIT_DISK, "%s cannot be made: %s is no folder", path, folder);
+        return;
+    }
     if (!writable(folder)) {
         tell(d, "lake", UNSOUND, EXIT_DISK, "%s cannot be %s: %s: %s", path, there ? "written" : "made", folder,
              reason_of(errno, text));
         return;
     }
-    time_size_text(statvfs(folder, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : 0, size);
-    tell(d, "lake", SOUND, 0, "%s%s, %s free", path, there ? "" : " (not there yet: a first crawl makes it)", size);
+    int64_t left = statvfs(folder, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : 0;
+    time_size_text(left, size);
+    tell(d, "lake", left < FREE_LOW ? NOTE : SOUND, 0, "%s%s, %s free", path,
+         there ? "" : " (not there yet: a first crawl makes it)", size);
 }
 
 static int read_row(void *ctx, const struct store_row *row) {

@@ -30,8 +30,8 @@ void package_summary(struct buf *out, struct store *s, const struct store_crawl 
 struct package_head { /* what ROOT.json says */
     struct uuid root_id;
     struct buf path;        /* of the package below the lake */
-    struct package package; /* sha256, bytes, lines, documents, by_state */
-    int64_t runs;
+    struct package package; /* sha256, bytes, lines, documents, by_state, leashed */
+    int64_t runs, refusals;
 };
 /* Strict JSON, crawl_v1, its own checksum right; TL_INVALID with EXIT_DAMAGED. */
 int package_head_read(struct tl_span text, struct package_head *out, struct fail *why);

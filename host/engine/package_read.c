@@ -43,18 +43,18 @@ static bool int_at(struct tl_span text, const char *pointer, int64_t *out) {
     return json_find(text, pointer, &value) == TL_OK && json_int(&value, out) == TL_OK && *out >= 0;
 }
 
-static bool counts_at(struct tl_span text, struct package_head *h) {
+/* An object of numbers by name: what stands there is added up. */
+static bool counts_at(struct tl_span text, const char *pointer, const char *const *names, int count, int64_t *n,
+                      int64_t *sum) {
     struct tl_json counts, at = {0};
-    int64_t n;
-    int rc = json_find(text, "/counts", &counts);
+    int rc = json_find(text, pointer, &counts);
     while (!rc && (rc = json_next(&counts, &at)) == TL_OK) {
-        int state = 0;
-        while (state < STORE_STATES && !json_key_is(&at, store_state_name[state]))
-            state++;
-        if (state == STORE_STATES || json_int(&at, &n) || n < 0 || n > INT64_MAX - h->runs)
+        int i = 0;
+        while (i < count && !(names[i] && json_key_is(&at, names[i])))
+            i++;
+        if (i == count || json_int(&at, &n[i]) || n[i] < 0 || n[i] > INT64_MAX - *sum)
             return false;
-        h->package.by_state[state] = n;
-        h->runs += n;
+        *sum += n[i];
     }
     return rc == TL_NOTFOUND;
 }
@@ -78,7 +78,9 @@ int package_head_read(struct tl_span text, struct package_head *out, struct fail
     else if (!text_at(text, "/package/path", &out->path) || !int_at(text, "/package/bytes", &out->package.bytes) ||
              !int_at(text, "/package/lines", &out->package.lines))
         wrong = "its package is not described";
-    else if (!int_at(text, "/documents", &out->package.documents) || !counts_at(text, out))
+    else if (!int_at(text, "/documents", &out->package.documents) ||
+             !counts_at(text, "/counts", store_state_name, STORE_STATES, out->package.by_state, &out->runs) ||
+             !counts_at(text, "/leashed", store_reason_name, STORE_REASONS, out->package.leashed, &out->refusals))
         wrong = "its counts cannot be read";
     if (!wrong)
         return TL_OK;

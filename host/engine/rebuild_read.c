@@ -575,12 +575,14 @@ static int compare_sums(struct import *m, const char *file) {
     bool same = m->head->runs == is->runs && said->documents == is->documents;
     for (int i = 0; i < STORE_STATES; i++)
         same &= said->by_state[i] == is->by_state[i];
+    for (int i = 0; i < STORE_REASONS; i++)
+        same &= said->leashed[i] == is->leashed[i];
     return same ? TL_OK
-                : fail_exit(
-                      m->why, TL_INVALID, EXIT_DAMAGED,
-                      "%.500s: it has %lld runs and %lld documents, its summary says %lld and %lld, or other states",
-                      file, (long long)is->runs, (long long)is->documents, (long long)m->head->runs,
-                      (long long)said->documents);
+                : fail_exit(m->why, TL_INVALID, EXIT_DAMAGED,
+                            "%.500s: it has %lld runs and %lld documents, its summary says %lld and %lld, or other "
+                            "states or refusals",
+                            file, (long long)is->runs, (long long)is->documents, (long long)m->head->runs,
+                            (long long)said->documents);
 }
 
 int rebuild_package(struct store *s, int fd, const char *file, const struct package_head *head, struct fail *why) {

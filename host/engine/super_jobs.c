@@ -103,6 +103,8 @@ void super_job_end(struct super *s, struct super_job *j, int status, enum store_
     buf_reset(&j->attachments);
     j->wish_count = j->state_count = 0;
     j->document = false;
+    if (!j->is_event)
+        j->result_id = uuid_new(); /* its worker may have staged a document under the old one */
     j->status = j->react_status = status;
     j->state_now = state;
     free(j->reason);

@@ -55,34 +55,41 @@ static int read_word(void *ctx, const struct store_row *row) {
     return 1;
 }
 
-/* A document that no row names: is it of an earlier attempt of a run that the catalog knows? Then it is whole, at
+static void member(struct verify *v, const char *pointer,
+                   struct buf *out) { /* of the document at hand; nothing: not there */
+    struct tl_json value;
+    if (json_find(buf_span(&v->text), pointer, &value) == TL_OK)
+        json_text(&value, out);
+    buf_text(out, "");
+}
+
+/* A document that no row names: is it of an earlier attempt of a run that the catalog knows? Then it must be whole, at
  * least. */
-static int check_unknown(struct verify *v, const char *path, const char *what) {
+static int check_unknown(struct verify *v, const char *path, const struct uuid *name) {
     struct fail reason = FAIL_INIT;
-    struct tl_json id;
-    AUTO_BUF struct buf run = BUF_INIT, known = BUF_INIT;
+    char id[UUID_TEXT];
+    AUTO_BUF struct buf run = BUF_INIT, known = BUF_INIT, own = BUF_INIT, root = BUF_INIT;
     buf_shrink(&v->text, KEEP_BYTES);
-    if (lake_read(v->o->lake, path, &v->text, &reason) || (document_check(buf_span(&v->text), &reason))) {
+    if (lake_read(v->o->lake, path, &v->text, &reason) || document_check(buf_span(&v->text), &reason)) {
         verify_problem(v, path, "the catalog does not know it, and it is damaged: %s", reason.text);
         return TL_OK;
     }
-    if (json_find(buf_span(&v->text), "/run_id", &id) == TL_OK)
-        json_text(&id, &run);
-    const struct store_value arg = store_text(run.data ? run.data : "");
+    v->sums->bytes += (int64_t)v->text.len;
+    member(v, "/run_id", &run);
+    member(v, "/result_id", &own);
+    member(v, "/lineage/root_id", &root);
+    const struct store_value arg = {.type = STORE_TEXT, .text = buf_span(&run)};
     int rc = store_query(v->o->store, "SELECT run_id FROM runs WHERE run_id = $1", &arg, 1, read_word, &known, v->why);
     if (rc)
         return rc;
-    if (known.len) {
+    if (!span_eq(buf_span(&own), uuid_text(name, id)))
+        verify_problem(v, path, "it is named like another document: its result_id is %s", buf_span(&own).ptr);
+    else if (known.len)
         v->sums->earlier++;
-        return TL_OK;
-    }
-    AUTO_BUF struct buf root = BUF_INIT;
-    if (json_find(buf_span(&v->text), "/lineage/root_id", &id) == TL_OK)
-        json_text(&id, &root);
-    verify_problem(
-        v, path,
-        "%s is not in the catalog: neither its run nor (perhaps) its crawl %s; trotline rebuild restores closed crawls",
-        what, root.data ? root.data : "");
+    else
+        verify_problem(v, path,
+                       "the catalog does not know its run %s (of crawl %s); trotline rebuild restores closed crawls",
+                       buf_span(&run).ptr, buf_span(&root).ptr);
     return TL_OK;
 }
 
@@ -121,7 +128,7 @@ static int each_document(void *ctx, const char *path, int64_t bytes, unsigned mo
     }
     int rc = store_results_find(v->results, &id, &row, v->why);
     if (rc == TL_NOTFOUND)
-        return check_unknown(v, path, "the document");
+        return check_unknown(v, path, &id);
     if (rc)
         return rc;
     size_t len = strlen(row.folder);

@@ -82,6 +82,10 @@ static int refuse(struct exchange *x, const char *by, const char *sentence, cons
     return TL_REFUSED;
 }
 
+static int refuse_private(struct exchange *x) {
+    return refuse(x, "guard", "the crawl does not name this host, and its address is private:", x->host_port);
+}
+
 /* ---- headers */
 
 static const char *header_value(const struct fetch_answer *a, const char *name) {
@@ -383,6 +387,8 @@ static int check_robots(struct exchange *x) {
     switch (fetch_robots_verdict(entry, &x->url, &why)) {
     case FETCH_ROBOTS_ALLOWED:
         return TL_OK;
+    case FETCH_ROBOTS_GUARDED:
+        return refuse_private(x);
     case FETCH_ROBOTS_FORBIDDEN:
         return refuse(x, "robots", "robots.txt forbids", x->href.data);
     default:
@@ -502,7 +508,7 @@ static void judge(struct exchange *x) {
     if (r->error == TRANSFER_OK) {
         a->outcome = FETCH_ANSWER;
     } else if (r->error == TRANSFER_GUARD) {
-        refuse(x, "guard", "the crawl does not name this host, and its address is private:", x->host_port);
+        refuse_private(x);
     } else {
         a->outcome = FETCH_FAILED;
         a->reason = transfer_error_name[r->error];

@@ -17,7 +17,7 @@ struct fetch_robots_entry {
     enum fetch_robots_state state;
     int64_t until_us;
     struct robots *rules; /* NULL: no rules, everything is allowed */
-    bool unreachable;
+    bool unreachable, guarded;
     char why[160];
 };
 struct fetch_robots {
@@ -77,6 +77,7 @@ void fetch_robots_learn(struct fetch_robots_entry *e, const struct transfer_resu
     robots_free(e->rules);
     e->rules = NULL;
     e->unreachable = false;
+    e->guarded = r->error == TRANSFER_GUARD;
     e->state = FETCH_ROBOTS_KNOWN;
     e->until_us = time_mono_us() + time_seconds_us(86400);
     if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 300) {
@@ -99,6 +100,8 @@ int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e) {
 
 enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *e, const struct url *url, const char **why) {
     *why = e->why;
+    if (e->guarded)
+        return FETCH_ROBOTS_GUARDED;
     if (e->unreachable)
         return FETCH_ROBOTS_UNREACHABLE;
     if (!e->rules)

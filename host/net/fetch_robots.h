@@ -11,7 +11,7 @@ enum { FETCH_ROBOTS_MAX = 500 * 1024 };
 struct fetch_robots;
 struct fetch_robots_entry;
 enum fetch_robots_state { FETCH_ROBOTS_UNKNOWN, FETCH_ROBOTS_UNDER_WAY, FETCH_ROBOTS_KNOWN };
-enum fetch_robots_verdict { FETCH_ROBOTS_ALLOWED, FETCH_ROBOTS_FORBIDDEN, FETCH_ROBOTS_UNREACHABLE };
+enum fetch_robots_verdict { FETCH_ROBOTS_ALLOWED, FETCH_ROBOTS_FORBIDDEN, FETCH_ROBOTS_UNREACHABLE, FETCH_ROBOTS_GUARDED /* the address may not be asked at all */ };
 
 struct fetch_robots *fetch_robots_new(const char *user_agent);
 void fetch_robots_free(struct fetch_robots *r);

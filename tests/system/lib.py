@@ -411,8 +411,9 @@ class World:
     def by_path(self, root, site):
         """{path: document} of the http runs on that site."""
         found = {}
-        for d in self.documents(root):
-            if d.collector == "http" and d.url.startswith(site.base):
+        current = {r["path"] for r in self.sql("SELECT path FROM documents WHERE root_id = ?", root)}
+        for d in self.documents(root):  # a run that was retried leaves the document of its earlier attempt behind
+            if d.collector == "http" and d.url.startswith(site.base) and d.path in current:
                 found.setdefault(d.url[len(site.base):], []).append(d)
         twice = {k: len(v) for k, v in found.items() if len(v) > 1}
         if twice:
@@ -424,7 +425,9 @@ class World:
         wrong = []
         rows = self.sql("SELECT * FROM documents WHERE root_id = ?", root)
         on_disk = {p for p in self.files("documents") if f"/clct_uuid={root}/" in p}
-        wrong += [f"no row: {p}" for p in on_disk - {r["path"] for r in rows}]
+        retried = {r["run_id"] for r in rows}
+        wrong += [f"no row: {p}" for p in on_disk - {r["path"] for r in rows}
+                  if (d := Document(self.lake, p)).status != "failed" or d.run_id not in retried]
         for r in rows:
             if r["path"] not in on_disk:
                 wrong.append(f"no file: {r['path']}")

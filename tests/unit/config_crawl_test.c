@@ -120,7 +120,7 @@ static void crawl_faults_have_a_place(void **state) {
         {"crawl: x\nlines:\n  - collector: http\n    agrs: {}\n", "4:5", "did you mean 'args'?"},
         {CRAWL "schedule: daily\n", "5:1", "unknown key 'schedule'"},
         {CRAWL "lake: x\n", "5:1", "unknown key 'lake'"},
-        {CRAWL "target: {name: \"\"}\n", "5:16", "1 to 200 bytes, not 0"},
+        {CRAWL "target: {name: \"\"}\n", "5:16", "1 to 1000 bytes, not 0"},
         {CRAWL "target: x\n", "5:9", "'target' wants a map"},
         {"crawl: \"a\\tb\"\n" LINES, "1:8", "control character"},
         {"crawl: null\n" LINES, "1:8", "put it in quotes"},
