@@ -4,3 +4,6 @@ dist_man_MANS += docs/trotline.1 docs/trotline-collector.3 docs/trotline-catalog
 
 howtodir = $(docdir)/howto
 dist_howto_DATA = docs/howto/cron.md docs/howto/queries.md docs/howto/systemd.md
+
+tutorialdir = $(docdir)/tutorial
+dist_tutorial_DATA = docs/tutorial/first-crawl.md
