@@ -28,6 +28,8 @@ host_libhost_a_SOURCES += \
 	host/base/yaml.h \
 	host/net/charset.c \
 	host/net/charset.h \
+	host/net/date.c \
+	host/net/date.h \
 	host/net/fetch.c \
 	host/net/fetch.h \
 	host/net/fetch_robots.c \
@@ -41,8 +43,12 @@ host_libhost_a_SOURCES += \
 	host/net/html_entities_table.c \
 	host/net/html_token.c \
 	host/net/html_token.h \
+	host/net/link_header.c \
+	host/net/link_header.h \
 	host/net/pacing.c \
 	host/net/pacing.h \
+	host/net/retry_after.c \
+	host/net/retry_after.h \
 	host/net/robots.c \
 	host/net/robots.h \
 	host/net/transfer.c \
@@ -87,6 +93,8 @@ host_libhost_a_SOURCES += \
 	host/engine/args_fill.c \
 	host/engine/args_value.c \
 	host/engine/args_value.h \
+	host/engine/check.c \
+	host/engine/check.h \
 	host/engine/close.c \
 	host/engine/close.h \
 	host/engine/config.c \
@@ -98,6 +106,8 @@ host_libhost_a_SOURCES += \
 	host/engine/config_set.c \
 	host/engine/coroutine.c \
 	host/engine/coroutine.h \
+	host/engine/elf.c \
+	host/engine/elf.h \
 	host/engine/leash.c \
 	host/engine/leash.h \
 	host/engine/loader.c \
@@ -109,6 +119,10 @@ host_libhost_a_SOURCES += \
 	host/engine/package.c \
 	host/engine/package.h \
 	host/engine/package_read.c \
+	host/engine/plain.c \
+	host/engine/plain.h \
+	host/engine/plain_inside.h \
+	host/engine/plain_replay.c \
 	host/engine/plan.c \
 	host/engine/plan.h \
 	host/engine/plugin.c \
@@ -164,9 +178,11 @@ host_libhost_a_SOURCES += \
 	host/engine/worker_report.c \
 	host/engine/worker_services.c \
 	host/cmd/cat.c \
+	host/cmd/check.c \
 	host/cmd/cmd.c \
 	host/cmd/cmd.h \
 	host/cmd/cmd_rows.c \
+	host/cmd/collect.c \
 	host/cmd/commands.h \
 	host/cmd/diff.c \
 	host/cmd/doctor.c \
@@ -177,15 +193,20 @@ host_libhost_a_SOURCES += \
 	host/cmd/lineage_exchange.c \
 	host/cmd/lineage_formats.c \
 	host/cmd/ls.c \
+	host/cmd/new.c \
 	host/cmd/plugins.c \
 	host/cmd/plugins.h \
 	host/cmd/plugins_cmd.c \
 	host/cmd/print.c \
 	host/cmd/print.h \
+	host/cmd/probe.c \
+	host/cmd/probe.h \
+	host/cmd/probe_parsers.c \
 	host/cmd/rebuild.c \
 	host/cmd/retry.c \
 	host/cmd/run.c \
 	host/cmd/show.c \
 	host/cmd/stop.c \
 	host/cmd/table.c \
+	host/cmd/url.c \
 	host/cmd/verify.c

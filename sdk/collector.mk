@@ -11,6 +11,9 @@ PLUGINDIR ?= $(HOME)/.local/lib/trotline/collectors
 $(NAME).so: $(NAME).c
 	$(CC) -std=c17 $(CFLAGS) $(shell pkg-config --cflags trotline) -fPIC -fvisibility=hidden -shared -Wl,-z,defs -Wl,-z,now -o $@ $< $(LDLIBS)
 
+check: $(NAME).so
+	trotline check ./$(NAME).so
+
 install: $(NAME).so
 	install -d -m 755 $(DESTDIR)$(PLUGINDIR)
 	install -m 755 $(NAME).so $(DESTDIR)$(PLUGINDIR)/$(NAME).so
@@ -18,4 +21,4 @@ install: $(NAME).so
 clean:
 	rm -f $(NAME).so
 
-.PHONY: install clean
+.PHONY: check install clean

@@ -66,7 +66,7 @@ static int take_option(const char *command, int c, struct run_options *o) {
     switch (c) {
     case 'o':
         o->output_given = true;
-        return cmd_format(optarg, &o->format) ? cmd_usage(command, "-o takes table, json, jsonl or csv, not '%s'", optarg) : 0;
+        return cmd_format(optarg, &o->format) || o->format == CMD_CSV ? cmd_usage(command, "-o takes table, json or jsonl, not '%s'", optarg) : 0;
     case OPT_PLAN:
         o->plan = true;
         return 0;
@@ -318,17 +318,15 @@ static void say_closing(const struct running *r, int code) {
         buf_printf(&resume, "trotline run %s --resume %s", r->crawl.file, r->root_id);
     else
         buf_printf(&resume, "trotline show %s", r->root_id);
-    if (r->g->quiet && code == EXIT_DONE)
-        return;
     if (r->sum.end == SUPER_INTERRUPTED || r->sum.end == SUPER_TIMEOUT || r->sum.end == SUPER_RATE) {
-        log_closing("crawl %s: %s after %s with %lld runs queued; go on with: %s", r->crawl.name, end_word(r), elapsed, (long long)r->sum.queued, resume.data);
+        log_ending(code, "crawl %s: %s after %s with %lld runs queued; go on with: %s", r->crawl.name, end_word(r), elapsed, (long long)r->sum.queued, resume.data);
         return;
     }
     char in_force[160], depth[24], runs[24];
     snprintf(depth, sizeof depth, "%lld", (long long)r->crawl.leash.depth);
     snprintf(runs, sizeof runs, r->crawl.leash.runs == INT64_MAX ? "none" : "%lld", (long long)r->crawl.leash.runs);
     snprintf(in_force, sizeof in_force, "leash: depth %s, runs %s", depth, runs);
-    log_closing("crawl %s: %s after %s, %lld runs, %lld failed, %lld refused by the leash or robots (%s); look with: trotline %s %s", r->crawl.name, end_word(r), elapsed,
+    log_ending(code, "crawl %s: %s after %s, %lld runs, %lld failed, %lld refused by the leash or robots (%s); look with: trotline %s %s", r->crawl.name, end_word(r), elapsed,
                 (long long)r->root.runs, (long long)r->root.failed, (long long)r->root.leashed, in_force, code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
 }
 
@@ -477,7 +475,7 @@ const struct command cmd_run = {
     "      --timeout T        stop after this time (90s, 1h), resumable; exit 7\n"
     "      --set KEY=VALUE    set a key of the crawl file or of trotline.yml for this run\n"
     "      --fail-on WHAT     line (default), any, N%, root, leash, never: what gives exit 5, 6 or 8\n"
-    "  -o, --output FORMAT    table (default), jsonl: a line per finished run, json, csv\n"
+    "  -o, --output FORMAT    table (default), jsonl: a line per finished run, json\n"
     "\n"
     "The last word on stdout is the root's id. Exit codes: trotline(1).\n"
     "\n"

@@ -155,7 +155,7 @@ static const struct schema_key collector_keys[] = {
     {"path", SCHEMA_TEXTS, 0, offsetof(struct config_collector, path), .min = 1, .max = 16, .check = check_path,
      .help = "the free levels of its documents' path in another order"},
     {"options", SCHEMA_OBJECT, 0, offsetof(struct config_collector, options), .check = check_options,
-     .help = "as `trotline plugins NAME` shows them"},
+     .help = "as `trotline plugins show NAME` shows them"},
     {0},
 };
 static const struct schema collectors = {

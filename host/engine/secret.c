@@ -28,8 +28,8 @@ int secret_read(const struct config_secret *secret, struct buf *out, struct fail
     struct stat st;
     if (fd < 0 || fstat(fd, &st))
         return fail_errno(why, TL_NOTFOUND, "secret '%s': cannot open %s", secret->name, secret->file);
-    if (!S_ISREG(st.st_mode) || (st.st_mode & 077))
-        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "secret '%s': others can read %s; chmod 600 it", secret->name, secret->file);
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 07))
+        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "secret '%s': others can read %s; chmod o-rwx it", secret->name, secret->file);
     char block[4096];
     ssize_t n;
     while ((n = read(fd, block, sizeof block)) > 0 && !out->full)

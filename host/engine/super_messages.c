@@ -96,8 +96,9 @@ static void hear_done(struct super *s, struct super_worker *w, struct super_job 
         hear_document(j, m);
     if (m->bad)
         return;
-    if (disk && !s->fatal) {
-        s->fatal = fail_exit(&s->why, TL_FAILED, EXIT_DISK, "%s", j->error ? j->error : "cannot write the lake");
+    if (disk) {
+        if (!s->fatal)
+            s->fatal = fail_exit(&s->why, TL_FAILED, EXIT_DISK, "%s", j->error ? j->error : "cannot write the lake");
         j->status = TL_CANCEL; /* nothing of it was kept: it goes back to the queue */
     }
     j->state_now = STORE_STATES; /* the commit decides by status */

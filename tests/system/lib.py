@@ -334,17 +334,18 @@ class World:
         self.dir = TMP / (name or f"world-{World.made}")
         (self.dir / "elsewhere").mkdir(parents=True)
         copy_plugins(self.dir / "plugins", plugins)
-        self.lake, self.catalog, self.config = self.dir / lake, self.dir / "catalog.db", self.dir / "trotline.yml"
+        self.config = self.dir / "trotline.yml"
         self.configure(config, lake)
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("TROTLINE") and not k.lower().endswith("_proxy")}
         self.env.update(HOME=str(self.dir), TZ="NST3:30", LC_ALL="C.UTF-8", no_proxy="*")  # times are UTC all the same
         self.env.pop("XDG_CACHE_HOME", None)
         self.env.pop("XDG_CONFIG_HOME", None)
 
-    def configure(self, config="", lake="lake"):
+    def configure(self, config="", lake="lake", catalog="catalog.db"):
         fetch = "" if "fetch:" in config else "fetch: {timeout: 60s, per_host: 16, delay: 0s}\n"
-        self.config.write_text(f"lake: {lake}\ncatalog: catalog.db\nplugins: [plugins]\n{fetch}{config}")
+        self.config.write_text(f"lake: {lake}\ncatalog: {catalog}\nplugins: [plugins]\n{fetch}{config}")
         os.chmod(self.config, 0o644)
+        self.lake, self.catalog = self.dir / lake, self.dir / catalog
 
     def crawl(self, name, *lines, leash=None, react="", target="{org: acme, project: water, name: kayaking}", file=None):
         """A crawl file. A line is a URL, or a dict (collector, args, leash, name). JSON is YAML."""
@@ -441,6 +442,8 @@ class World:
             wrong += [f"twice in {view}: {r['id']}" for r in self.sql(
                 f"SELECT {column} id FROM {view} WHERE {column} IN (SELECT run_id FROM runs WHERE root_id = ?) "
                 f"GROUP BY 1 HAVING count(*) > 1", root)]
+        wrong += [f"{r['status']} without a document: {r['url']}" for r in self.runs(
+            root, "status IN ('success', 'partial', 'failed', 'crashed')") if r["run_id"] not in retried]
         counts = self.sql("SELECT * FROM crawls WHERE root_id = ?", root)[0]
         real = self.sql("SELECT count(*) runs, sum(status IN ('failed', 'crashed')) failed, sum(bytes) bytes FROM runs "
                         "WHERE root_id = ?", root)[0]

@@ -1,0 +1,269 @@
+/* check.c - see check.h.
+ *
+ * Whatever runs the collector's code runs in a child with a deadline: a collector that crashes fails a check, not the test. */
+#include "engine/check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "engine/args.h"
+#include "engine/elf.h"
+#include "engine/plain.h"
+#include "engine/plugin_json.h"
+#include "engine/program.h"
+
+enum { DEADLINE_S = 20, PAYLOAD_MAX = 1 << 20, MEMORY_STEPS = 60 };
+
+struct check {
+    FILE *out;
+    const char *file, *folder;
+    int number, failed;
+    struct buf payload;
+    struct plain_fixtures fixtures;
+    bool has_fixtures;
+    const struct tl_collector *collector;
+    struct plugin plugin;
+};
+struct verdict { /* what a child leaves in shared memory */
+    int status, react_status, rc;
+    size_t children, fetches, document_bytes, descriptors_before, descriptors_after;
+    struct sha256 document;
+    char text[400];
+};
+
+static void ok(struct check *c, bool good, const char *name, const char *what_to_do) {
+    fprintf(c->out, "%sok %d - %s\n", good ? "" : "not ", ++c->number, name);
+    if (!good) {
+        c->failed++;
+        fprintf(c->out, "# %s\n", what_to_do);
+    }
+}
+
+/* ---- in a child */
+
+static size_t open_descriptors(void) {
+    DIR *d = opendir("/proc/self/fd");
+    size_t n = 0;
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *v) {
+    struct plain_options o = {.file = c->file, .payload = buf_span(&c->payload), .fixtures = &c->fixtures, .fault = fault, .memory = memory, .fixed = true, .react = true};
+    struct plain_result r = {0};
+    struct fail why = FAIL_INIT;
+    v->descriptors_before = open_descriptors();
+    v->rc = plain_run(&o, &r, &why);
+    v->descriptors_after = open_descriptors();
+    v->status = r.status;
+    v->react_status = r.react_status;
+    v->children = r.child_count;
+    v->fetches = r.fetches;
+    v->document_bytes = r.document.len;
+    v->document = hash_sha256(r.document.data ? r.document.data : "", r.document.len);
+    snprintf(v->text, sizeof v->text, "%.399s", v->rc ? why.text : r.error);
+    plain_result_free(&r);
+}
+
+/* true: it came back by itself; else text says how it ended. */
+static bool apart(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *out) {
+    struct verdict *v = mmap(NULL, sizeof *v, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    fflush(c->out);
+    pid_t pid = v == MAP_FAILED ? -1 : fork();
+    if (pid == 0) {
+        alarm(DEADLINE_S);
+        run_here(c, fault, memory, v);
+        _exit(0);
+    }
+    memset(out, 0, sizeof *out);
+    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+        return snprintf(out->text, sizeof out->text, "no process could be started"), false;
+    *out = *v;
+    munmap(v, sizeof *v);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        snprintf(out->text, sizeof out->text, "it did not come back within %d s", DEADLINE_S);
+    else if (WIFSIGNALED(status))
+        snprintf(out->text, sizeof out->text, "it died of signal %d (SIG%s)", WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
+    else
+        snprintf(out->text, sizeof out->text, "it ended the process with code %d", WEXITSTATUS(status));
+    return false;
+}
+
+/* ---- the groups */
+
+static bool check_load(struct check *c) {
+    struct fail why = FAIL_INIT;
+    struct buf symbols = BUF_INIT;
+    size_t count = 0;
+    int rc = loader_open(c->file, &c->collector, &why);
+    ok(c, rc == TL_OK, "load: trotline takes it", why.text);
+    if (rc)
+        return false;
+    rc = elf_exported(c->file, &symbols, &count);
+    AUTO_BUF struct buf advice = BUF_INIT;
+    buf_printf(&advice, "it exports %zu symbols (%s); build with -fvisibility=hidden: only TL_COLLECTOR's entry is for others", count, symbols.data ? symbols.data : "");
+    ok(c, rc == TL_OK && count == 1, "load: exports one symbol, its entry", advice.data);
+    buf_free(&symbols);
+    return true;
+}
+
+static bool all_told(const struct plugin *p) {
+    for (size_t i = 0; i < p->argument_count; i++)
+        if (!p->argument[i].help || !*p->argument[i].help)
+            return false;
+    for (size_t i = 0; i < p->option_count; i++)
+        if (!p->option[i].help || !*p->option[i].help)
+            return false;
+    for (size_t i = 0; i < p->dataset_count; i++)
+        if (!p->dataset[i].help || !*p->dataset[i].help)
+            return false;
+    return true;
+}
+
+static void check_describe(struct check *c) {
+    AUTO_BUF struct buf json = BUF_INIT;
+    plugin_of_collector(c->collector, &c->plugin);
+    plugin_json(&json, &c->plugin);
+    ok(c, json_valid(buf_span(&json), NULL) == TL_OK, "describe: its description is sound", "a name or help text is no UTF-8");
+    ok(c, c->plugin.summary && *c->plugin.summary && all_told(&c->plugin), "describe: summary, arguments, options and datasets say what they are",
+       "give .summary and every help text: `trotline plugins show` and people live on them");
+    ok(c, !c->collector->collect || c->plugin.dataset_count > 0, "describe: what collects declares a dataset", "add a row to .datasets");
+}
+
+static void check_config(struct check *c) {
+    struct args a = {0};
+    bool required = false;
+    for (size_t i = 0; i < c->plugin.argument_count; i++)
+        required = required || c->plugin.argument[i].flags & TL_REQUIRED;
+    ok(c, args_check(&c->plugin, span_of("{\"no_such_argument_\":1}"), false, &a, NULL) != TL_OK, "arguments: an unknown one is refused", "");
+    if (required)
+        ok(c, args_check(&c->plugin, span_of("{}"), false, &a, NULL) != TL_OK, "arguments: a required one that is missing is refused", "");
+    struct fail why = FAIL_INIT;
+    int rc = args_check(&c->plugin, buf_span(&c->payload), false, &a, &why);
+    AUTO_BUF struct buf advice = BUF_INIT;
+    buf_printf(&advice, "%s; mend payload.json beside the .so", why.text);
+    ok(c, rc == TL_OK, "arguments: payload.json fits", advice.data);
+    args_free(&a);
+}
+
+static void check_collect(struct check *c) {
+    struct verdict first, second;
+    bool came = apart(c, PLAIN_SOUND, 0, &first);
+    AUTO_BUF struct buf advice = BUF_INIT;
+    buf_printf(&advice, "it gave status %d: %s; record the answers it needs in fixtures/*.http", came ? first.status : -1, first.text);
+    ok(c, came && first.rc == TL_OK && (first.status == TL_OK || first.status == TL_PARTIAL), "collect: succeeds on the recorded answers", advice.data);
+    bool again = apart(c, PLAIN_SOUND, 0, &second);
+    ok(c, came && again && memcmp(&first.document, &second.document, sizeof first.document) == 0, "collect: twice the same, byte for byte",
+       "something in its output depends on time, chance or memory: use now_us and ids of the host, or leave it out");
+    ok(c, came && first.descriptors_after == first.descriptors_before, "collect: leaves no file open", "close what you open: tl_defer does it also when the run is cancelled");
+    if (c->collector->react) {
+        buf_reset(&advice);
+        buf_printf(&advice, "react gave %d: %s", first.react_status, first.text);
+        ok(c, came && first.react_status == TL_OK, "react: succeeds on its own document", advice.data);
+    }
+}
+
+static void check_hostile(struct check *c) {
+    for (int fault = PLAIN_CUT; fault < PLAIN_FAULTS; fault++) {
+        struct verdict v;
+        AUTO_BUF struct buf name = BUF_INIT, advice = BUF_INIT;
+        bool came = apart(c, (enum plain_fault)fault, 0, &v);
+        buf_printf(&name, "hostile: %s", plain_fault_name[fault]);
+        buf_printf(&advice, "%s; see where: trotline collect %s --payload payload.json --fixtures fixtures --plain", v.text, c->file);
+        ok(c, came && v.descriptors_after == v.descriptors_before, name.data, came ? "it leaves a file open then" : advice.data);
+        if (fault == PLAIN_CANCEL && came && v.fetches)
+            ok(c, v.status == TL_CANCEL, "hostile: a cancelled run says so", "return the rc of tl_fetch when it is not TL_OK");
+    }
+}
+
+static void check_memory(struct check *c) {
+    struct verdict v;
+    AUTO_BUF struct buf advice = BUF_INIT;
+    size_t memory = 16;
+    bool came = true;
+    for (int i = 0; i < MEMORY_STEPS && came; i++, memory += memory / 4 + 16)
+        came = apart(c, PLAIN_SOUND, memory, &v);
+    buf_printf(&advice, "with %zu bytes left: %s; tl_alloc and all that gives text may return NULL", memory, v.text);
+    ok(c, came, "hostile: memory runs out at every point", advice.data);
+}
+
+static void check_valgrind(struct check *c) {
+    int status = 0;
+    pid_t pid;
+    AUTO_BUF struct buf payload = BUF_INIT, fixtures = BUF_INIT;
+    buf_printf(&payload, "%s/payload.json", c->folder);
+    buf_printf(&fixtures, "%s/fixtures", c->folder);
+    const char *argv[] = {"valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite", program_path(), "-q", "collect", c->file, "--payload", payload.data,
+                          "--fixtures", fixtures.data, "--plain", NULL};
+    posix_spawn_file_actions_t files;
+    if (access("/usr/bin/valgrind", X_OK)) {
+        fprintf(c->out, "# leaks: not looked for, valgrind is not installed\n");
+        return;
+    }
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    fflush(c->out);
+    int rc = posix_spawn(&pid, "/usr/bin/valgrind", &files, NULL, (char *const *)(uintptr_t)argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    if (rc || waitpid(pid, &status, 0) < 0)
+        return;
+    ok(c, !(WIFEXITED(status) && WEXITSTATUS(status) == 99) && !WIFSIGNALED(status), "leaks: valgrind finds no fault and no leak",
+       "see them: valgrind --leak-check=full trotline collect ... --plain");
+}
+
+static int read_payload(struct check *c) {
+    AUTO_BUF struct buf path = BUF_INIT;
+    buf_printf(&path, "%s/payload.json", c->folder);
+    AUTO_CLOSE int fd = open(path.data, O_RDONLY | O_CLOEXEC);
+    char block[65536];
+    ssize_t n = 0;
+    c->payload.max = PAYLOAD_MAX;
+    while (fd >= 0 && (n = read(fd, block, sizeof block)) > 0)
+        buf_add(&c->payload, block, (size_t)n);
+    return fd < 0 || n < 0 ? TL_NOTFOUND : TL_OK;
+}
+
+int check_collector(const char *file, const char *folder, FILE *out) {
+    struct check c = {.out = out, .file = file, .folder = folder};
+    AUTO_BUF struct buf fixtures = BUF_INIT;
+    if (!check_load(&c)) {
+        fprintf(out, "1..%d\n", c.number);
+        return EXIT_PLUGIN;
+    }
+    check_describe(&c);
+    buf_printf(&fixtures, "%s/fixtures", folder);
+    c.has_fixtures = plain_fixtures_read(fixtures.data, &c.fixtures, NULL) == TL_OK;
+    if (read_payload(&c) == TL_OK) {
+        check_config(&c);
+        if (c.collector->collect) {
+            check_collect(&c);
+            check_hostile(&c);
+            check_memory(&c);
+            check_valgrind(&c);
+        }
+    } else {
+        fprintf(out, "# collect: not tried, there is no payload.json in %s (trotline new collector NAME shows the form)\n", folder);
+    }
+    fprintf(out, "1..%d\n", c.number);
+    plain_fixtures_free(&c.fixtures);
+    plugin_free(&c.plugin);
+    buf_free(&c.payload);
+    return c.failed ? EXIT_NEGATIVE : EXIT_DONE;
+}
