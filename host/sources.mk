@@ -87,6 +87,7 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_query.c \
 	host/store/sqlite_schema.c \
 	host/store/sqlite_scope.c \
+	host/store/sqlite_urls.c \
 	host/store/store.h \
 	host/engine/args.c \
 	host/engine/args.h \

@@ -11,6 +11,7 @@
 #include "base/yaml.h"
 #include "cmd/probe.h"
 #include "net/charset.h"
+#include "net/date.h"
 #include "net/html.h"
 #include "net/link_header.h"
 #include "net/retry_after.h"
@@ -100,6 +101,20 @@ static int run_link_header(struct probe *p, struct json_writer *w) {
         json_object_end(w);
     }
     json_array_end(w);
+    return TL_OK;
+}
+
+static int run_date(struct probe *p, struct json_writer *w) {
+    enum date_quality quality;
+    char utc[TIME_TEXT];
+    struct tl_span text;
+    int64_t us;
+    if (probe_text(p, "text", &text))
+        return TL_INVALID;
+    if (date_parse(text, &us, &quality))
+        return fail_set(&p->why, TL_INVALID, "no date");
+    json_member_string(w, "utc", date_text(us, utc));
+    json_member_string(w, "quality", date_quality_name(quality));
     return TL_OK;
 }
 
@@ -255,6 +270,7 @@ const struct probe_parser probe_parsers[] = {
     {"robots", run_robots},
     {"links", run_links},
     {"charset", run_charset},
+    {"date", run_date},
     {"link-header", run_link_header},
     {"retry-after", run_retry_after},
     {"json", run_json},

@@ -72,20 +72,31 @@ static struct super_job *job_of_claim(struct super *s, const struct store_claime
     return j;
 }
 
+/* What all collectors together can take; the root's own is none that runs. */
+static size_t all_room(struct super *s) {
+    size_t room = 0, runnable = 0;
+    for (struct super_collector *c = s->collector; c; c = c->next)
+        if (c->plugin->file || c->broken) {
+            room += super_capacity(s, c);
+            runnable++;
+        }
+    return runnable ? room : AT_ONCE;
+}
+
 static int take(void *ctx, const struct store_claimed *r) {
     struct claiming *c = ctx;
     struct super *s = c->s;
     struct super_collector *collector = super_collector_by_key(s, r->collector);
     if (super_capacity(s, collector) == 0) {
         block(c->blocked_collector, &c->collectors, r->collector);
-        return 0;
+        return all_room(s) ? STORE_LEAVE_COLLECTOR : STORE_TAKE_STOP;
     }
     struct super_host *h = r->host ? host_of(s, r->host, r->url) : NULL;
     if (h) {
         int64_t until, room = pacing_capacity(h->row, &s->pacing, c->now, HOST_SPAN_US, &until);
         if (h->claimed >= room) {
             block(c->blocked_host, &c->hosts, r->host);
-            return 0;
+            return STORE_LEAVE_HOST;
         }
         h->claimed++;
     }
@@ -94,7 +105,7 @@ static int take(void *ctx, const struct store_claimed *r) {
     c->end = &j->next;
     c->count++;
     j->collector->jobs++;
-    return 1;
+    return STORE_TAKE;
 }
 
 static int take_event(void *ctx, const struct store_event *e, const struct store_claimed *r, const char *document_path) {
@@ -146,13 +157,6 @@ static size_t room_of_bytes(const struct super *s) {
     int64_t mean = s->sum.bytes > 0 && runs > 0 ? s->sum.bytes / runs + 1 : UNKNOWN_BYTES;
     int64_t fit = left > 0 ? left / mean + 1 : 0, flying = (int64_t)(s->jobs - s->group_count);
     return fit > flying ? (size_t)(fit - flying) : 0;
-}
-
-static size_t all_room(struct super *s) {
-    size_t room = 0;
-    for (struct super_collector *c = s->collector; c; c = c->next)
-        room += super_capacity(s, c);
-    return s->collector ? room : AT_ONCE;
 }
 
 /* Claims within the open transaction; what was taken is handed to its workers after the commit (the jobs are in s->claimed). */

@@ -25,7 +25,12 @@ CREATE UNIQUE INDEX target_names ON target (ifnull(org, ''), ifnull(project, '')
 
 CREATE TABLE host (
     key INTEGER PRIMARY KEY, -- row number
-    name TEXT NOT NULL UNIQUE -- host, with :port when it is not that of the scheme
+    name TEXT NOT NULL UNIQUE, -- host:port
+    delay_us INTEGER NOT NULL DEFAULT 0, -- pause between starts that it was last asked with
+    until_us INTEGER NOT NULL DEFAULT 0, -- nothing is asked before: Retry-After and the like
+    robots INTEGER NOT NULL DEFAULT 0,   -- robots.txt: 0 not asked, 1 rules, 2 none (all allowed)
+    robots_us INTEGER NOT NULL DEFAULT 0, -- when it was read
+    robots_text BLOB                     -- its bytes, when there are rules
 ) STRICT;
 
 CREATE TABLE folder (
@@ -215,6 +220,18 @@ CREATE TABLE url_row (
     expires_us INTEGER NOT NULL DEFAULT 0 -- to be fetched again after
 ) STRICT;
 CREATE INDEX url_row_key ON url_row (key);
+
+CREATE TABLE validator (
+    key INTEGER NOT NULL,      -- 63-bit key of the URL as canonical text; several may have it
+    url TEXT NOT NULL,         -- canonical text of the URL that was asked
+    credential TEXT NOT NULL,  -- names of the secrets it was asked with, empty: none
+    etag TEXT,                 -- as the server sent it
+    last_modified TEXT,        -- as the server sent it
+    run INTEGER NOT NULL REFERENCES run (key), -- run whose document the answer is in
+    unchanged INTEGER NOT NULL DEFAULT 0, -- answers 304 since the document was fetched
+    at_us INTEGER NOT NULL,    -- last answer
+    PRIMARY KEY (key, url, credential)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE url_map_row (
     requested_key INTEGER NOT NULL, -- key of the requested URL

@@ -104,6 +104,18 @@ enum sqlite_id {
     SQL_IMPORT_FIND,
     SQL_IMPORT_RESULT,
     SQL_IMPORT_EDGE,
+    SQL_HOST_STATE,
+    SQL_HOST_PACE,
+    SQL_HOST_ROBOTS,
+    SQL_VALIDATOR_GET,
+    SQL_VALIDATOR_PUT,
+    SQL_VALIDATOR_HIT,
+    SQL_VALIDATOR_FORGET,
+    SQL_URL_FIND,
+    SQL_URL_ADD,
+    SQL_MAP_FIND,
+    SQL_MAP_END,
+    SQL_MAP_ADD,
     SQL_ANCESTORS, /* 1 .. SQLITE_ANCESTORS rows at once */
     SQL_IDS = SQL_ANCESTORS + SQLITE_ANCESTORS
 };
@@ -163,6 +175,7 @@ struct store {
     size_t roots, root_room;
     struct sqlite_path path_of[SQLITE_PATHS];
     struct buf crawl_text; /* texts of the last store_crawl handed out */
+    struct buf url_text;   /* texts of the last host state or validator handed out */
     struct buf name_text;  /* of the last name handed out */
     int wal_pages;
 };

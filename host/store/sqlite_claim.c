@@ -25,7 +25,11 @@ struct scan {
         int64_t key, parent, token;
     } * taken;
     size_t count;
-    int64_t *blocked, last_host; /* the blocked hosts, sorted */
+    struct keys { /* sorted */
+        int64_t *key;
+        size_t count, room;
+    } hosts, collectors; /* that are blocked */
+    int64_t last_host;
     bool last_blocked;
 };
 
@@ -36,17 +40,39 @@ static bool among(const int64_t *list, size_t count, int64_t key) {
     return false;
 }
 
-static int by_key(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
+/* Where the key stands, or would stand. */
+static size_t place_of(const struct keys *k, int64_t key) {
+    size_t low = 0, high = k->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (k->key[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool in_keys(const struct keys *k, int64_t key) {
+    size_t at = key ? place_of(k, key) : k->count;
+    return at < k->count && k->key[at] == key;
+}
+
+static void add_key(struct keys *k, int64_t key) {
+    if (!key || in_keys(k, key))
+        return;
+    size_t at = place_of(k, key);
+    MEM_GROW(k->key, k->count, k->room);
+    memmove(k->key + at + 1, k->key + at, (k->count - at) * sizeof *k->key);
+    k->key[at] = key;
+    k->count++;
 }
 
 /* Asked for every row that is passed; most are of the same host as the one before. */
 static bool host_blocked(struct scan *c, int64_t host) {
     if (host != c->last_host) {
         c->last_host = host;
-        c->last_blocked = host && c->spec->blocked_host_count &&
-                          bsearch(&host, c->blocked, c->spec->blocked_host_count, sizeof host, by_key);
+        c->last_blocked = in_keys(&c->hosts, host);
     }
     return c->last_blocked;
 }
@@ -171,9 +197,16 @@ static int candidate(struct scan *c, int64_t key) {
     int verdict = c->spec->take(c->spec->ctx, &run);
     sqlite3_reset(held);
     c->hint_open = false;
-    if (verdict > 0)
+    if (verdict == STORE_TAKE) {
         c->taken[c->count++] = (struct taken){key, run.parent, run.token};
-    return verdict >= 0 && c->count < c->spec->max;
+    } else if (verdict == STORE_LEAVE_HOST) {
+        add_key(&c->hosts, run.host);
+        c->last_host = 0;
+        c->last_blocked = false;
+    } else if (verdict == STORE_LEAVE_COLLECTOR) {
+        add_key(&c->collectors, run.collector);
+    }
+    return verdict != STORE_TAKE_STOP && c->count < c->spec->max;
 }
 
 static int scan_row(struct scan *c, sqlite3_stmt *st) {
@@ -186,7 +219,7 @@ static int scan_row(struct scan *c, sqlite3_stmt *st) {
         return 0;
     if (open && c->hint_open && reach < c->hint.open_reach)
         c->hint.open_reach = reach;
-    if (among(c->spec->blocked_collectors, c->spec->blocked_collector_count, collector)) {
+    if (in_keys(&c->collectors, collector)) {
         c->hint_open = false;
         return 1;
     }
@@ -267,16 +300,16 @@ int store_claim(struct store *s, const struct store_claim *spec, size_t *taken, 
     if (open_reach < INT64_MAX)
         c.limit = open_reach + 1;
     c.taken = mem_array(NULL, spec->max ? spec->max : 1, sizeof *c.taken);
-    c.blocked = mem_array(NULL, spec->blocked_host_count + 1, sizeof *c.blocked);
-    if (spec->blocked_host_count) {
-        memcpy(c.blocked, spec->blocked_hosts, spec->blocked_host_count * sizeof *c.blocked);
-        qsort(c.blocked, spec->blocked_host_count, sizeof *c.blocked, by_key);
-    }
+    for (size_t i = 0; i < spec->blocked_host_count; i++)
+        add_key(&c.hosts, spec->blocked_hosts[i]);
+    for (size_t i = 0; i < spec->blocked_collector_count; i++)
+        add_key(&c.collectors, spec->blocked_collectors[i]);
     int rc = spec->max ? scan_queue(&c) : TL_OK;
     if (rc == TL_OK)
         rc = take(&c, owner);
     free(c.taken);
-    free(c.blocked);
+    free(c.hosts.key);
+    free(c.collectors.key);
     *taken = rc == TL_OK ? c.count : 0;
     *next_due_us = c.next_due_us;
     return sqlite_answer(s, rc, why);

@@ -139,6 +139,7 @@ void store_close(struct store *s) {
     free(s->root);
     free(s->path);
     buf_free(&s->crawl_text);
+    buf_free(&s->url_text);
     buf_free(&s->name_text);
     free(s);
 }

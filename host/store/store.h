@@ -135,6 +135,9 @@ struct store_claimed {
     uint8_t digest[STORE_DIGEST];
     bool line;
 };
+enum store_take { /* leaving all of a host or collector is for this claim only, and saves asking for each of a long queue */
+    STORE_TAKE_STOP = -1, STORE_LEAVE, STORE_TAKE, STORE_LEAVE_HOST, STORE_LEAVE_COLLECTOR
+};
 struct store_claim {
     int64_t root;
     const char *owner;
@@ -143,8 +146,8 @@ struct store_claim {
     const int64_t *blocked_hosts; size_t blocked_host_count; /* take no run of these */
     const int64_t *blocked_collectors; size_t blocked_collector_count;
     size_t max;
-    /* Asked for each candidate in order of (reach, key): 1 take it, 0 leave it, -1 stop. Texts and path live until the callback returns,
-     * which must not write to the store. The root's own run never holds others up while it is leased. */
+    /* Asked for each candidate in order of (reach, key) for an enum store_take. Texts and path live until the callback returns, which
+     * must not write to the store. The root's own run never holds others up while it is leased. */
     int (*take)(void *ctx, const struct store_claimed *run);
     void *ctx;
 };
@@ -199,6 +202,29 @@ int store_events_open(struct store *s, int64_t root, int64_t *count, int64_t *sm
 /* ---- state of collectors, per crawl name */
 int store_state_get(struct store *s, const char *crawl, int64_t collector, struct tl_span key, struct buf *value); /* TL_NOTFOUND */
 int store_state_put(struct store *s, const char *crawl, int64_t collector, struct tl_span key, struct tl_span value);
+
+/* ---- hosts between processes: their pace and their robots.txt */
+struct store_host_state {
+    int64_t delay_us, until_us; /* until_us: wall clock, 0: none */
+    int robots;                 /* 0 not known, 1 rules, 2 none */
+    int64_t robots_us;          /* when it was read */
+    struct tl_span robots_text; /* lives until the next call */
+};
+int store_host_state(struct store *s, int64_t host, struct store_host_state *out); /* TL_NOTFOUND */
+int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t until_us);
+int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span text);
+
+/* ---- what is known of a URL: its validators, and where it led for good */
+struct store_validator {
+    const char *etag, *last_modified; /* NULL: none; live until the next call */
+    int64_t run, unchanged, at_us;    /* run whose document holds the answer; 304s since */
+};
+int store_validator_get(struct store *s, struct tl_span url, const char *credential, struct store_validator *out); /* TL_NOTFOUND */
+int store_validator_put(struct store *s, struct tl_span url, const char *credential, const struct store_validator *v); /* the newest wins */
+int store_validator_unchanged(struct store *s, struct tl_span url, const char *credential); /* another 304 */
+int store_validator_forget(struct store *s, struct tl_span url, const char *credential);
+/* A lasting redirect (301, 308): `from` is `to` from now on; an earlier mapping of it ends now. Both canonical texts. */
+int store_url_map(struct store *s, struct tl_span from, struct tl_span to, const char *kind);
 
 /* ---- questions, on the views of trotline-catalog(5) */
 struct store_value {

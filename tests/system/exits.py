@@ -230,7 +230,7 @@ def disk():
     code("a lake that is a file", w.tl("run", w.crawl("file", site.base + "/")), 9, "lake-file")
     if os.geteuid() == 0:
         disk_full(site, "lake", "full/lake", "catalog.db", "900k")
-        disk_full(site, "catalog", "lake", "full/catalog.db", "400k")
+        disk_full(site, "catalog", "lake", "full/catalog.db", "900k")
     site.close()
 
 

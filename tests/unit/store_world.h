@@ -127,7 +127,7 @@ static inline int add_row(void *ctx, const struct store_row *row) {
 }
 
 /* The answer as text: columns by |, rows by newline. */
-static const char *ask(struct world *w, const char *sql) {
+static inline const char *ask(struct world *w, const char *sql) {
     buf_reset(&w->text);
     buf_text(&w->text, "");
     OK(store_query(w->s, sql, NULL, 0, add_row, &w->text, &why));
@@ -199,7 +199,7 @@ static const char *claim_as(struct world *w, const char *owner, size_t max, cons
         buf_printf(&w->text, "%s ", w->url[i]);
     return w->count ? w->text.data : "";
 }
-static const char *claim(struct world *w) {
+static inline const char *claim(struct world *w) {
     return claim_as(w, "me", 100, NULL, 0, NULL);
 }
 
