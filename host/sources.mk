@@ -30,12 +30,30 @@ host_libhost_a_SOURCES += \
 	host/net/charset.h \
 	host/net/date.c \
 	host/net/date.h \
+	host/net/decode.c \
+	host/net/decode.h \
+	host/net/feed.c \
+	host/net/feed.h \
+	host/net/feed_build.c \
+	host/net/feed_capture.c \
+	host/net/feed_capture.h \
+	host/net/feed_fields.c \
+	host/net/feed_fields.h \
+	host/net/feed_inside.h \
+	host/net/feed_json.c \
+	host/net/feed_xml.c \
 	host/net/fetch.c \
 	host/net/fetch.h \
+	host/net/fetch_ask.c \
+	host/net/fetch_inside.h \
+	host/net/fetch_metadata.c \
+	host/net/fetch_redirect.c \
 	host/net/fetch_robots.c \
 	host/net/fetch_robots.h \
 	host/net/guard.c \
 	host/net/guard.h \
+	host/net/head.c \
+	host/net/head.h \
 	host/net/html.c \
 	host/net/html.h \
 	host/net/html_entities.c \
@@ -51,8 +69,14 @@ host_libhost_a_SOURCES += \
 	host/net/retry_after.h \
 	host/net/robots.c \
 	host/net/robots.h \
+	host/net/sitemap.c \
+	host/net/sitemap.h \
+	host/net/tls.c \
+	host/net/tls.h \
 	host/net/transfer.c \
 	host/net/transfer.h \
+	host/net/unzip.c \
+	host/net/unzip.h \
 	host/net/url.c \
 	host/net/url.h \
 	host/net/url_chars.c \
@@ -60,6 +84,12 @@ host_libhost_a_SOURCES += \
 	host/net/url_fast.c \
 	host/net/url_host.c \
 	host/net/url_key.c \
+	host/net/xml.c \
+	host/net/xml.h \
+	host/net/xml_clean.c \
+	host/net/xml_decode.c \
+	host/net/xml_entities.c \
+	host/net/xml_inside.h \
 	host/lake/document.c \
 	host/lake/document_read.c \
 	host/lake/lake.c \
@@ -105,6 +135,8 @@ host_libhost_a_SOURCES += \
 	host/engine/config_schema.c \
 	host/engine/config_schema.h \
 	host/engine/config_set.c \
+	host/engine/confine.c \
+	host/engine/confine.h \
 	host/engine/coroutine.c \
 	host/engine/coroutine.h \
 	host/engine/elf.c \

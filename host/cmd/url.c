@@ -46,5 +46,5 @@ const struct command cmd_url = {
     "  --rules scrape      those of efixler/scrape, to find what that program stored\n"
     "\n"
     "Examples:\n"
-    "  trotline url key https://example.org/\n"
-    "  trotline url key --rules scrape 'https://example.org/?utm_source=a'\n"};
+    "  trotline url key https://kayaks.test/\n"
+    "  trotline url key --rules scrape 'https://kayaks.test/?utm_source=a'\n"};

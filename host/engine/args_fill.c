@@ -22,8 +22,9 @@ static int wrong(struct fill *f, const char *name) {
 }
 
 static int text_of(struct fill *f, const struct tl_option *o, const struct tl_json *v, const char **text) {
-    AUTO_BUF struct buf plain = BUF_INIT;
+    static struct buf plain; /* scratch, the same for all: copied at once */
     struct tl_span s = v->raw;
+    buf_shrink(&plain, 65536);
     if (o->type != TL_JSON && v->type == TL_JSON_STRING) {
         if (json_text(v, &plain) || (plain.len && memchr(plain.data, '\0', plain.len)))
             return wrong(f, o->name);

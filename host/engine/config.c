@@ -200,9 +200,10 @@ static int user_agent(struct schema_reader *r, struct config *out) {
     if (out->user_agent)
         return TL_OK;
     AUTO_BUF struct buf text = BUF_INIT;
-    buf_printf(&text, "trotline/%s", PACKAGE_VERSION);
+    buf_printf(&text, "trotline/%s (+%s", PACKAGE_VERSION, PACKAGE_URL);
     if (out->from)
-        buf_printf(&text, " (+mailto:%s)", out->from);
+        buf_printf(&text, "; mailto:%s", out->from);
+    buf_char(&text, ')');
     out->user_agent = arena_text(r->arena, text.data, text.len);
     return out->user_agent ? TL_OK : schema_no_memory(r, NULL);
 }

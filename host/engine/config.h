@@ -37,7 +37,7 @@ struct config {
         int64_t timeout_us, max_body, max_redirects, retries, per_host;
         int64_t delay_us; /* -1: auto */
         bool robots, private_allowed, http2;
-        const char *proxy;
+        const char *proxy, *ca; /* ca: a file with certificates that are trusted beside the system's */
     } fetch;
     const struct config_collector *collector; size_t collector_count;
     const struct config_secret *secret; size_t secret_count;

@@ -73,6 +73,21 @@ static int check_proxy(struct schema_reader *r, const struct yaml_node *n, void 
     return check_header(r, n, at);
 }
 
+/* Certificates to trust: looked at now, so that a wrong name is a fault of the configuration and not of every host. */
+static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    char head[65536];
+    int rc = check_place(r, n, at);
+    if (rc)
+        return rc;
+    const char *path = config_path(r, n, n->text);
+    if (!path)
+        return schema_no_memory(r, n);
+    memcpy(at, &path, sizeof path);
+    AUTO_FCLOSE FILE *f = fopen(path, "re");
+    size_t len = f ? fread(head, 1, sizeof head, f) : 0;
+    return memmem(head, len, "-----BEGIN ", 11) ? TL_OK : yaml_fail(r->err, n, "'ca' wants a file with certificates in PEM form, which '%.120s' is not", n->text);
+}
+
 static int check_backend(struct schema_reader *r, const struct yaml_node *n, void *at) {
     static const char *const starts[] = {"redis://", "rediss://", NULL};
     (void)at;
@@ -117,6 +132,8 @@ static const struct schema_key fetch_keys[] = {
      .help = "private and local addresses that only a page, a feed or a redirect leads to"},
     {"proxy", SCHEMA_TEXT, 0, FIELD(fetch.proxy), .min = 1, .max = TEXT_LONG, .check = check_proxy,
      .help = "where all requests go through"},
+    {"ca", SCHEMA_TEXT, 0, FIELD(fetch.ca), .min = 1, .max = TEXT_LONG, .check = check_ca,
+     .help = "certificates in PEM form that are trusted beside the system's"},
     {"http2", SCHEMA_BOOL, 0, FIELD(fetch.http2), .dflt = "true", .help = "HTTP/2 where the host offers it"},
     {"from", SCHEMA_TEXT, 0, FIELD(from), .min = 3, .max = 254, .check = check_from,
      .help = "a mail address, told to every host"},

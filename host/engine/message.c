@@ -36,6 +36,13 @@ bool message_open(struct message *m, const char *ptr, size_t len) {
     return true;
 }
 
+bool message_next(struct message *m) {
+    if ((m->type != MESSAGE_RUN && m->type != MESSAGE_REACT) || m->bad || m->at == m->end)
+        return false;
+    m->type = (enum message_type)(uint8_t)*m->at++;
+    return true;
+}
+
 const void *message_get_bytes(struct message *m, size_t len) {
     if (m->bad || (size_t)(m->end - m->at) < len) {
         m->bad = true;

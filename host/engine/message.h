@@ -1,6 +1,6 @@
 /* message.h - what supervisor and workers say to each other: typed, size-checked packets on a SOCK_SEQPACKET pair.
  *
- * A message is at most MESSAGE_MAX bytes; longer lists come in parts. Sending never blocks: what the socket does not take waits in the
+ * A message is at most MESSAGE_MAX bytes; longer lists come in parts, and small RUN and REACT messages several in a packet. Sending never blocks: what the socket does not take waits in the
  * sender's queue. A reader that meets a field that is not there, or too long, sets `bad`, and everything after reads as empty: the
  * receiver checks once, at the end, and treats a bad message as the death of its sender. */
 #ifndef TROTLINE_ENGINE_MESSAGE_H
@@ -41,6 +41,7 @@ struct message {
     bool bad;
 };
 bool message_open(struct message *m, const char *ptr, size_t len); /* false: empty */
+bool message_next(struct message *m); /* another one behind a RUN or REACT in the same packet; false: none */
 uint8_t message_get_u8(struct message *m);
 uint32_t message_get_u32(struct message *m);
 int64_t message_get_i64(struct message *m);

@@ -69,6 +69,14 @@ static bool env_host_named(void *ctx, struct tl_span host) {
     return text.len && memmem(r->payload.ptr, r->payload.len, text.data, text.len) != NULL;
 }
 
+static const struct tl_secret *find_secret(void *ctx, const char *name) {
+    struct plain *p = ctx;
+    for (size_t i = 0; i < p->secret_count; i++)
+        if (strcmp(p->secret[i].from->name, name) == 0)
+            return (const struct tl_secret *)(const void *)&p->secret[i];
+    return NULL;
+}
+
 static const char *env_secret(void *ctx, const struct tl_secret *secret, struct tl_span origin) {
     const struct plain_secret *s = (const void *)secret;
     (void)ctx;
@@ -76,6 +84,10 @@ static const char *env_secret(void *ctx, const struct tl_secret *secret, struct 
         if (span_eq(origin, *o))
             return s->value.data;
     return NULL;
+}
+
+static const struct tl_secret *env_secret_named(void *ctx, const char *name) {
+    return find_secret(plain_of(ctx), name);
 }
 
 static int fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
@@ -90,8 +102,8 @@ static int fetch(struct run *r, const struct tl_request *q, int attach_fd, struc
         snprintf(a->text, sizeof a->text, "nothing is fetched here");
         return TL_OK;
     }
-    const struct fetch_env env = {.ctx = r, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed, .host_named = env_host_named,
-                                  .secret = env_secret};
+    const struct fetch_env env = {.ctx = r, .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed, .host_named = env_host_named,
+                                  .secret_named = env_secret_named, .secret = env_secret};
     return fetch_get(p->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
@@ -109,23 +121,20 @@ static int attach(struct run *r, const char *name, char *staged, size_t room, in
     return *fd < 0 ? TL_FAILED : TL_OK;
 }
 
+static void unattach(struct run *r, const char *staged) {
+    (void)r;
+    unlink(staged);
+}
+
 static void say(struct run *r, enum tl_level level, const char *text) {
     struct plain *p = plain_of(r);
     if (p->o->log)
         p->o->log(level, text);
 }
 
-static const struct run_backend backend = {.sleep = sleep_us, .fetch = fetch, .attach = attach, .log = say};
+static const struct run_backend backend = {.sleep = sleep_us, .fetch = fetch, .attach = attach, .unattach = unattach, .log = say};
 
 /* ---- secrets */
-
-static const struct tl_secret *find_secret(void *ctx, const char *name) {
-    struct plain *p = ctx;
-    for (size_t i = 0; i < p->secret_count; i++)
-        if (strcmp(p->secret[i].from->name, name) == 0)
-            return (const struct tl_secret *)(const void *)&p->secret[i];
-    return NULL;
-}
 
 static void read_secrets(struct plain *p) {
     const struct config *c = p->o->config;
@@ -143,10 +152,10 @@ static void open_net(struct plain *p) {
     const struct config *c = p->o->config;
     if (!c || p->o->fixtures)
         return;
-    const struct transfer_setup setup = {.user_agent = c->user_agent, .proxy = c->fetch.proxy, .http2 = c->fetch.http2, .max_connections_per_host = 4, .max_connections = 16};
+    const struct transfer_setup setup = {.user_agent = c->user_agent, .proxy = c->fetch.proxy, .ca = c->fetch.ca, .http2 = c->fetch.http2, .max_connections_per_host = 4, .max_connections = 16};
     const struct fetch_policy policy = {.user_agent = c->user_agent, .from = c->from, .timeout_us = c->fetch.timeout_us, .max_body = c->fetch.max_body,
                                         .max_redirects = c->fetch.max_redirects, .retries = c->fetch.retries, .pacing = {(int)c->fetch.per_host, c->fetch.delay_us},
-                                        .robots = c->fetch.robots, .private_allowed = c->fetch.private_allowed};
+                                        .robots = c->fetch.robots, .private_allowed = c->fetch.private_allowed, .proxied = c->fetch.proxy != NULL};
     p->pacing = mem_alloc(sizeof *p->pacing);
     p->pool = transfer_pool_new(&setup);
     p->fetcher = fetch_new(&policy, p->pacing, 0);

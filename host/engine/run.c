@@ -45,6 +45,7 @@ void run_free(struct run *r) {
             close(r->attachment[i].fd);
     for (size_t i = 0; i < r->dataset_count; i++)
         free(r->dataset[i].element);
+    free(r->dataset);
     arena_free(&r->arena);
     free(r->wish);
     free(r->asked);

@@ -25,6 +25,7 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*state_get)(struct run *, const char *key, struct buf *value);                       /* TL_NOTFOUND */
     int (*exec)(struct run *, struct tl_program *);
     int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd);    /* a new file in staging */
+    void (*unattach)(struct run *, const char *staged_name);                                    /* away with it again */
     const char *(*cache_dir)(struct run *);
     bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
     void (*log)(struct run *, enum tl_level, const char *text);
@@ -77,8 +78,8 @@ struct run {
     struct arena arena;
     struct run_defer *defer;
     struct run_response *response;
-    struct run_dataset dataset[RUN_DATASETS_MAX];
-    size_t dataset_count, element_count;
+    struct run_dataset *dataset;
+    size_t dataset_count, dataset_room, element_count;
     struct run_wish *wish;
     size_t wish_count, wish_room;
     uint64_t *asked; /* open-addressed set of tags of this run's wishes */
@@ -92,6 +93,7 @@ struct run {
     int http_status;
     const char *final_url;
     uint64_t payload_names, payload_tag; /* run_spawn.c */
+    uint64_t own_name_tag, head[5], head_tag;
 
     struct { /* run_read.c: where reading a document stands, so that asking for 0, 1, 2 … is one pass */
         const char *document, *dataset;
@@ -135,6 +137,7 @@ extern const struct tl_host run_host; /* the function table */
 int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *given);
 int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html *h);
 int run_attach(struct tl_run *pub, const char *name, const char *media_type, int *fd);
+void run_unattach(struct run *r); /* takes the newest back: what it holds is not what it should */
 int run_attach_file(struct tl_run *pub, const char *name, const char *media_type, const char *cache_path);
 /* run_fetch.c */
 int run_fetch(struct tl_run *pub, const struct tl_request *q, struct tl_response *into);
@@ -143,6 +146,7 @@ void run_responses_free(struct run *r);
 struct fetch_answer *run_answer(const struct tl_response *res);
 /* UTF-8 of a response in another charset when encoding it again gives the same bytes; empty otherwise. */
 struct tl_span run_response_text(struct run *r, const struct tl_response *res, const char **charset);
+bool run_response_is_utf8(const struct tl_response *res); /* after run_response_text; false: not known to be */
 /* run_read.c: documents as reactors and converters see them */
 int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *into);
 int run_link(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_link *into);

@@ -83,6 +83,11 @@ struct tl_span run_response_text(struct run *r, const struct tl_response *res, c
     return buf_span(&x->decoded);
 }
 
+bool run_response_is_utf8(const struct tl_response *res) {
+    const struct run_response *x = res->transfer;
+    return x && x->is_utf8 && x->round_trips;
+}
+
 /* The reason of what was not answered, in the words of the run. */
 static int explain(struct run *r, const struct fetch_answer *a) {
     switch (a->outcome) {
@@ -125,6 +130,8 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
         r->http_status = a->result.status;
     if (a->url)
         r->final_url = a->url;
+    if (a->outcome != FETCH_ANSWER && q.attach)
+        run_unattach(r); /* nothing that broke off is kept */
     if (a->outcome != FETCH_ANSWER)
         return explain(r, a);
     if (q.attach)

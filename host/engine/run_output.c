@@ -34,7 +34,9 @@ static int find_dataset(struct run *r, const char *name, struct run_dataset **ou
         return run_fail(r, TL_INVALID, "invalid", "put: the collector declares no dataset '%.64s'", name);
     if (r->dataset_count == RUN_DATASETS_MAX)
         return run_fail(r, TL_INVALID, "invalid", "put: more than %d datasets", RUN_DATASETS_MAX);
+    MEM_GROW(r->dataset, r->dataset_count, r->dataset_room);
     struct run_dataset *x = &r->dataset[r->dataset_count++];
+    *x = (struct run_dataset){0};
     x->d = (struct document_dataset){.id = d->name, .name = d->name, .tags = d->tags, .kind = d->kind};
     *out = x;
     return TL_OK;
@@ -90,6 +92,7 @@ static void take_response(struct run *r, struct document_element *to, const stru
     if (a) {
         to->http = a->metadata;
         to->text = run_response_text(r, from, &to->charset);
+        to->utf8 = run_response_is_utf8(from);
     }
 }
 
@@ -115,6 +118,7 @@ static int move_out(struct run *r, struct document_element *e, const struct run_
     e->sha256 = hash_end(r->hash);
     e->data = (struct tl_span){"", 0};
     e->text = e->data;
+    e->utf8 = false;
     return TL_OK;
 }
 
@@ -135,6 +139,7 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
             return no_memory(r);
         to.data = (struct tl_span){copy, e.data.len};
         to.text = (struct tl_span){"", 0};
+        to.utf8 = false;
     }
     if (e.media_type)
         to.media_type = arena_text(&r->arena, e.media_type, strlen(e.media_type));
@@ -226,6 +231,14 @@ int run_attach(struct tl_run *pub, const char *name, const char *media_type, int
     MEM_GROW(r->attachment, r->attachment_count, r->attachment_room);
     r->attachment[r->attachment_count++] = a;
     return a.name && a.staged && a.media_type ? TL_OK : no_memory(r);
+}
+
+void run_unattach(struct run *r) {
+    struct run_attachment *a = &r->attachment[--r->attachment_count];
+    if (a->fd >= 0)
+        close(a->fd);
+    if (r->backend->unattach)
+        r->backend->unattach(r, a->staged);
 }
 
 int run_attach_file(struct tl_run *pub, const char *name, const char *media_type, const char *cache_path) {

@@ -64,15 +64,20 @@ static uint64_t kept_arguments_once(struct run *r, const struct tl_child *c, str
 
 /* The same wish from another page of the crawl gives the same tag, and different wishes give different ones. */
 static uint64_t tag_of(struct run *r, const struct tl_child *c, struct tl_span args) {
-    const char *name = c->collector ? c->collector : r->collector->name;
-    uint64_t head[5] = {c->flags, hash_sip(&r->key, name, strlen(name)), 0, 0, 0};
+    if (!r->own_name_tag)
+        r->own_name_tag = hash_sip(&r->key, r->collector->name, strlen(r->collector->name));
+    uint64_t head[5] = {c->flags, c->collector ? hash_sip(&r->key, c->collector, strlen(c->collector)) : r->own_name_tag, 0, 0, 0};
     if (c->flags & TL_SAME)
         head[2] = kept_arguments_once(r, c, args);
     if (c->leash_json)
         head[3] = hash_sip(&r->key, c->leash_json, strlen(c->leash_json));
     if (c->name)
         head[4] = hash_sip(&r->key, c->name, strlen(c->name));
-    struct hash_key mixed = {r->key.k0 ^ hash_sip(&r->key, head, sizeof head), r->key.k1};
+    if (!r->head_tag || memcmp(r->head, head, sizeof head) != 0) { /* the same for most children of a run */
+        memcpy(r->head, head, sizeof head);
+        r->head_tag = hash_sip(&r->key, head, sizeof head);
+    }
+    struct hash_key mixed = {r->key.k0 ^ r->head_tag, r->key.k1};
     uint64_t tag = hash_sip(&mixed, args.ptr, args.len);
     return tag ? tag : 1;
 }
@@ -81,7 +86,8 @@ int run_spawn(struct tl_run *pub, const struct tl_child *given) {
     struct run *r = run_of(pub);
     struct tl_child c = {0};
     RUN_TAKE(c, given);
-    AUTO_BUF struct buf args = {.max = RUN_PAYLOAD_MAX};
+    static struct buf args = {.max = RUN_PAYLOAD_MAX}; /* its memory is used again by the next; nothing below waits */
+    buf_reset(&args);
     if (r->wish_count >= RUN_WISHES_MAX)
         return run_fail(r, TL_INVALID, "invalid", "spawn: a run may ask for at most %d children", RUN_WISHES_MAX);
     int rc = args_of_child(&args, &c);

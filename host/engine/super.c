@@ -33,13 +33,18 @@ static void drain(struct super *s, enum super_end end, int64_t patience_us) {
 
 static void hear_signals(struct super *s) {
     struct signalfd_siginfo info;
+    bool child = false;
     while (read(s->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (info.ssi_signo == SIGCHLD)
-            continue; /* super_reap looks anyway */
+        if (info.ssi_signo == SIGCHLD) {
+            child = true;
+            continue;
+        }
         if (!s->draining || s->end != SUPER_INTERRUPTED)
             log_info("interrupted: waiting a moment for what is in flight");
         drain(s, SUPER_INTERRUPTED, s->draining ? 0 : DRAIN_US);
     }
+    if (child)
+        super_reap(s);
 }
 
 static void look_at_clock(struct super *s) {
@@ -123,9 +128,14 @@ static void listen_to_all(struct super *s, int64_t wait_us) {
     struct timespec t = {wait_us / 1000000, wait_us % 1000000 * 1000};
     if (ppoll(p, n, &t, NULL) <= 0)
         return;
+    bool gone = false;
     for (size_t i = 1; i < workers; i++)
-        if (p[i].revents)
+        if (p[i].revents) {
             super_hear(s, who[i]);
+            gone = gone || (p[i].revents & (POLLHUP | POLLERR));
+        }
+    if (gone) /* also where SIGCHLD is ignored, as it may have been from our start */
+        super_reap(s);
 }
 
 static bool finished(const struct super *s) {
@@ -140,7 +150,6 @@ static int loop(struct super *s) {
         int64_t now = time_mono_us();
         listen_to_all(s, commit_now(s, now) ? 0 : next_wait(s, now));
         hear_signals(s);
-        super_reap(s);
         super_exec_poll(s);
         look_at_clock(s);
         super_watch(s);

@@ -348,6 +348,7 @@ static void hand_out(struct super *s) {
         }
         super_assign(s, j);
     }
+    super_serve_waiting(s); /* what is given out is sent with it */
     s->claimed_end = &s->claimed;
 }
 

@@ -62,6 +62,7 @@ struct super_job {
 struct super_worker {
     struct super_collector *collector;
     struct port port;
+    struct buf outbox; /* RUN and REACT messages that go in one packet; empty but while jobs are given out */
     pid_t pid;
     int slot, trace_fd;
     bool ready, quitting, dead;
@@ -160,7 +161,8 @@ struct super_job *super_job_new(struct super *s);
 struct super_job *super_job_find(struct super *s, int64_t key);
 void super_job_free(struct super *s, struct super_job *j);
 void super_job_done(struct super *s, struct super_job *j); /* into the group */
-void super_job_send(struct super *s, struct super_job *j);
+void super_send_outbox(struct super_worker *w);
+void super_job_send(struct super *s, struct super_job *j); /* into its worker's outbox */
 void super_job_refuse(struct super *s, struct super_job *j); /* claimed, but its leash is used up since */
 void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason, const char *fmt, ...) TL_PRINTF(6, 7);
 /* super_messages.c */

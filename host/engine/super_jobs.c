@@ -123,6 +123,12 @@ void super_job_refuse(struct super *s, struct super_job *j) {
     super_job_end(s, j, TL_REFUSED, STORE_REFUSED, j->refusal, "the leash refused it");
 }
 
+void super_send_outbox(struct super_worker *w) {
+    if (w->outbox.len)
+        port_send(&w->port, &w->outbox);
+    buf_reset(&w->outbox);
+}
+
 void super_job_send(struct super *s, struct super_job *j) {
     struct buf *m = &s->message;
     char id[UUID_TEXT];
@@ -149,5 +155,8 @@ void super_job_send(struct super *s, struct super_job *j) {
         message_text(m, j->document_collector);
     }
     message_text(m, j->url);
-    port_send(&j->worker->port, m);
+    struct buf *outbox = &j->worker->outbox;
+    if (outbox->len + m->len > MESSAGE_MAX)
+        super_send_outbox(j->worker);
+    buf_add(outbox, m->data, m->len);
 }

@@ -13,6 +13,12 @@ static void copy_rest(struct buf *to, const struct message *m) {
     buf_add(to, m->at, (size_t)(m->end - m->at));
 }
 
+static void hear_wishes(struct super_job *j, struct message *m) {
+    j->wishes.max = WISH_BYTES_MAX;
+    j->wish_count += message_get_u32(m);
+    copy_rest(&j->wishes, m);
+}
+
 static void hear_ready(struct super *s, struct super_worker *w, struct message *m) {
     int status = (int)message_get_i64(m);
     const char *text = message_get_text(m);
@@ -94,6 +100,7 @@ static void hear_done(struct super *s, struct super_worker *w, struct super_job 
     buf_add(&j->learned, learned.ptr, learned.len);
     if (message_get_u8(m))
         hear_document(j, m);
+    hear_wishes(j, m);
     if (m->bad)
         return;
     if (disk) {
@@ -112,9 +119,7 @@ static void hear_of_job(struct super *s, struct super_worker *w, struct message 
         return;
     switch (m->type) {
     case MESSAGE_WISHES:
-        j->wishes.max = WISH_BYTES_MAX;
-        j->wish_count += message_get_u32(m);
-        copy_rest(&j->wishes, m);
+        hear_wishes(j, m);
         break;
     case MESSAGE_STATE_SET:
         j->state.max = STATE_BYTES_MAX;

@@ -172,6 +172,7 @@ static void send_hello(struct super *s, struct super_worker *w) {
     message_text(m, g->user_agent);
     message_text(m, g->from);
     message_text(m, g->fetch.proxy);
+    message_text(m, g->fetch.ca);
     message_i64(m, g->fetch.timeout_us);
     message_i64(m, g->fetch.max_body);
     message_i64(m, g->fetch.max_redirects);
@@ -320,6 +321,8 @@ void super_serve_waiting(struct super *s) {
         }
         while (c->broken && c->waiting)
             super_job_end(s, c->waiting, TL_FAILED, STORE_FAILED, "plugin", "%s", c->broken_why);
+        for (struct super_worker *w = c->worker; w; w = w->next)
+            super_send_outbox(w);
     }
 }
 
@@ -388,6 +391,7 @@ static void forget_worker(struct super *s, struct super_worker *w) {
     s->slot_used[w->slot] = false;
     pacing_forget_worker(&s->shared->pacing, w->slot);
     port_free(&w->port);
+    buf_free(&w->outbox);
     close(w->trace_fd);
     free(w->scope_version);
     free(w);

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/args.h"
+#include "engine/confine.h"
 #include "engine/plugin.h"
 #include "engine/worker_inside.h"
 
@@ -233,7 +234,7 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     w->root_id = kept_text(w, m);
     w->root_started_us = message_get_i64(m);
     w->inflight = message_get_i64(m);
-    int64_t memory = message_get_i64(m);
+    w->memory_limit = message_get_i64(m);
     w->options = kept_span(w, m);
     w->run_context = kept_span(w, m);
     char **order = kept_list(w, m);
@@ -243,6 +244,8 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     policy.user_agent = setup.user_agent = kept_text(w, m);
     policy.from = kept_text(w, m);
     setup.proxy = kept_text(w, m);
+    setup.ca = kept_text(w, m);
+    policy.proxied = setup.proxy != NULL;
     policy.timeout_us = message_get_i64(m);
     policy.max_body = message_get_i64(m);
     policy.max_redirects = message_get_i64(m);
@@ -257,14 +260,6 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     setup.max_connections = (int)w->inflight + 16;
     w->pool = transfer_pool_new(&setup);
     w->fetcher = fetch_new(&policy, &w->shared->pacing, w->slot);
-#if !defined(__SANITIZE_ADDRESS__)
-    if (memory > 0) {
-        struct rlimit limit = {(rlim_t)memory, (rlim_t)memory};
-        setrlimit(RLIMIT_AS, &limit);
-    }
-#else
-    (void)memory;
-#endif
 }
 
 static void say_ready(struct worker *w, int status, const char *text) {
@@ -281,6 +276,17 @@ static void wait_for_hello(struct worker *w, struct message *m, size_t *len) {
         poll(&p, 1, -1);
     if (got < 0 || !message_open(m, w->inbox, *len) || m->type != MESSAGE_HELLO)
         _exit(70);
+}
+
+/* From here on, what runs in this process is the collector's, too. */
+static void confine(struct worker *w, const char *file) {
+    enum { DESCRIPTORS = 4096 };
+    const char *slash = strrchr(file, '/'), *folder = arena_text(&w->memory, file, slash ? (size_t)(slash - file) : 0);
+    const char *const read[] = {folder ? folder : file, w->lake, NULL}, *const write[] = {w->staging, w->cache, NULL};
+    struct rlimit now;
+    size_t most = getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_max < DESCRIPTORS ? (size_t)now.rlim_max : DESCRIPTORS;
+    const struct confine c = {.read = read, .write = write, .memory = (size_t)w->memory_limit, .descriptors = most};
+    confine_here(&c, NULL);
 }
 
 static int load(struct worker *w, const char *file, struct fail *why) {
@@ -316,6 +322,7 @@ _Noreturn void worker_main(const char *slot) {
     if (m.bad)
         _exit(70);
     w->staging_fd = open(w->staging, O_DIRECTORY | O_PATH | O_CLOEXEC);
+    confine(w, file);
     int rc = load(w, file, &why);
     say_ready(w, rc, why.text);
     if (rc) {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "engine/worker_inside.h"
@@ -38,6 +37,4 @@ void worker_crash_setup(struct worker *w) {
     void *frame[4];
     backtrace(frame, 4); /* loads what it needs now, not in the handler */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
 }

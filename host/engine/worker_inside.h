@@ -61,7 +61,7 @@ struct worker {
     size_t secret_count;
     struct tagset known; /* children that the supervisor took before: asking again is no use */
     /* from HELLO */
-    int64_t inflight, root_started_us;
+    int64_t inflight, root_started_us, memory_limit;
     const char *name, *lake, *staging, *cache, *crawl, *root_id, *version;
     const char *const *order;
     struct tl_span options, run_context;

@@ -186,7 +186,9 @@ void worker_hear(struct worker *w) {
         struct message m;
         if (!message_open(&m, w->inbox, len))
             continue;
-        hear_one(w, &m);
+        do
+            hear_one(w, &m);
+        while (message_next(&m));
         if (m.bad)
             _exit(70);
     }

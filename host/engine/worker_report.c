@@ -7,31 +7,43 @@
 #include "base/json.h"
 #include "engine/worker_inside.h"
 
-static void send_wishes(struct worker *w, struct job *j) {
-    const struct run *r = j->run;
-    struct buf *m = &w->message;
-    size_t i = 0;
-    while (i < r->wish_count) {
-        message_start(m, MESSAGE_WISHES);
-        message_i64(m, j->key);
-        size_t count_at = m->len;
-        uint32_t n = 0;
-        message_u32(m, 0);
-        for (; i < r->wish_count; i++, n++) {
-            const struct run_wish *x = &r->wish[i];
-            size_t size = 64 + x->args.len + x->leash.len + (x->name ? strlen(x->name) : 0) + (x->collector ? strlen(x->collector) : 0);
-            if (m->len + size > MESSAGE_MAX)
-                break;
-            message_i64(m, (int64_t)x->tag);
-            message_u8(m, (uint8_t)((x->flags & 0x7f) | (x->by_react ? WISH_REACT : 0)));
-            message_text(m, x->collector);
-            message_text(m, x->name);
-            message_span(m, x->args);
-            message_span(m, x->leash);
-        }
-        memcpy(m->data + count_at, &n, sizeof n);
-        port_send(&w->port, m);
+static size_t wish_size(const struct run_wish *x) { /* at the most */
+    return 64 + x->args.len + x->leash.len + (x->name ? strlen(x->name) : 0) + (x->collector ? strlen(x->collector) : 0);
+}
+
+/* Wishes from `first` on behind what the message holds already, as many as fit: their count, then each. Returns the next. */
+static size_t put_wishes(struct buf *m, const struct run *r, size_t first) {
+    size_t count_at = m->len, i = first;
+    uint32_t n = 0;
+    message_u32(m, 0);
+    for (; i < r->wish_count && m->len + wish_size(&r->wish[i]) <= MESSAGE_MAX; i++, n++) {
+        const struct run_wish *x = &r->wish[i];
+        message_i64(m, (int64_t)x->tag);
+        message_u8(m, (uint8_t)((x->flags & 0x7f) | (x->by_react ? WISH_REACT : 0)));
+        message_text(m, x->collector);
+        message_text(m, x->name);
+        message_span(m, x->args);
+        message_span(m, x->leash);
     }
+    memcpy(m->data + count_at, &n, sizeof n);
+    return i;
+}
+
+/* Those that will not fit into the closing message beside its other fields. Returns the first that is left for it. */
+static size_t send_wishes(struct worker *w, struct job *j) {
+    const struct run *r = j->run;
+    enum { LEFT_MOST = MESSAGE_MAX / 4 };
+    size_t left = 0, next = 0;
+    for (size_t i = 0; i < r->wish_count; i++)
+        left += wish_size(&r->wish[i]);
+    while (left > LEFT_MOST) {
+        message_start(&w->message, MESSAGE_WISHES);
+        message_i64(&w->message, j->key);
+        for (size_t end = put_wishes(&w->message, r, next); next < end; next++)
+            left -= wish_size(&r->wish[next]);
+        port_send(&w->port, &w->message);
+    }
+    return next;
 }
 
 static void send_state(struct worker *w, struct job *j) {
@@ -106,8 +118,9 @@ void worker_report(struct worker *w, struct job *j) {
             run_fail(r, TL_FAILED, "disk", "the lake in %s cannot be written: %s", w->lake, why.text);
         }
     }
+    size_t next_wish = r->wish_count;
     if (!disk && (r->status == TL_OK || r->status == TL_PARTIAL || r->status == TL_UNCHANGED || j->is_event))
-        send_wishes(w, j);
+        next_wish = send_wishes(w, j);
     if (!disk && (r->status == TL_OK || r->status == TL_PARTIAL || r->status == TL_UNCHANGED))
         send_state(w, j);
     if (document)
@@ -135,6 +148,7 @@ void worker_report(struct worker *w, struct job *j) {
         message_i64(m, sums.bytes);
         message_span(m, buf_span(&w->summary));
     }
+    put_wishes(m, r, next_wish);
     port_send(&w->port, m);
     if (w->document.room > 4 << 20)
         buf_free(&w->document);

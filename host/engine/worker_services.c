@@ -123,9 +123,14 @@ static bool env_host_named(void *ctx, struct tl_span host) {
     return false;
 }
 
+static const struct tl_secret *env_secret_named(void *ctx, const char *name) {
+    (void)ctx;
+    return worker_secret_find(worker_self, name);
+}
+
 static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
-    const struct fetch_env env = {.ctx = job_of(r), .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
-                                  .host_named = env_host_named, .secret = worker_secret_value};
+    const struct fetch_env env = {.ctx = job_of(r), .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
+                                  .host_named = env_host_named, .secret_named = env_secret_named, .secret = worker_secret_value};
     return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
@@ -201,6 +206,11 @@ static int service_attach(struct run *r, const char *name, char *staged, size_t 
     return *fd < 0 ? TL_FAILED : TL_OK;
 }
 
+static void service_unattach(struct run *r, const char *staged) {
+    (void)r;
+    unlinkat(worker_self->staging_fd, staged, 0);
+}
+
 static const char *service_cache_dir(struct run *r) {
     (void)r;
     return worker_self->cache;
@@ -220,7 +230,7 @@ static void service_log(struct run *r, enum tl_level level, const char *text) {
 }
 
 const struct run_backend worker_backend = {.sleep = service_sleep, .fetch = service_fetch, .state_get = service_state_get, .exec = service_exec,
-                                           .attach = service_attach, .cache_dir = service_cache_dir, .known = service_known, .log = service_log};
+                                           .attach = service_attach, .unattach = service_unattach, .cache_dir = service_cache_dir, .known = service_known, .log = service_log};
 
 /* ---- secrets */
 

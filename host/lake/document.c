@@ -164,7 +164,7 @@ static enum encoding choose(const struct document_element *e) {
         return AS_JSON;
     if (e->text.len && e->charset && strcmp(e->charset, "utf-8") != 0 && utf8_valid(e->text.ptr, e->text.len))
         return AS_CHARSET;
-    return !e->data.len || utf8_valid(e->data.ptr, e->data.len) ? AS_TEXT : AS_BASE64;
+    return !e->data.len || e->utf8 || utf8_valid(e->data.ptr, e->data.len) ? AS_TEXT : AS_BASE64;
 }
 
 static void put_bytes(struct buf *out, const struct document_element *e, enum encoding encoding) {

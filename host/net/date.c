@@ -194,6 +194,24 @@ static bool take_time(struct text *t, struct parts *p) {
     return true;
 }
 
+/* 5 pm. False: not at one. */
+static bool take_hour(struct text *t, struct parts *p) {
+    struct text s = *t;
+    struct parts with = *p;
+    size_t n = digits_ahead(&s, 0);
+    if (n < 1 || n > 2)
+        return false;
+    with.hour = take(&s, n);
+    const char *before = s.at;
+    take_half(&s, &with);
+    if (s.at == before)
+        return false;
+    with.time = true;
+    *t = s;
+    *p = with;
+    return true;
+}
+
 /* ---- the calendar ---- */
 
 static bool leap(int y) {
@@ -318,8 +336,11 @@ static bool iso_zone(struct text *t, struct parts *p) {
     skip_blanks(t);
     if (is_letter(peek(t, 0))) {
         take_word(t, word);
-        if (!set_zone_name(p, word))
+        if (!set_zone_name(p, word)) {
+            if (!p->time)
+                return false; /* the name of a month, or no date */
             p->zone_unknown = true;
+        }
         skip_blanks(t);
     }
     take_offset(t, p);
@@ -367,7 +388,6 @@ struct loose {
     size_t numbers, words_unknown;
     char between; /* the mark behind the first number */
     bool mar;     /* the month is "mar", which may have been a Tuesday */
-    bool foreign_month;
     bool offset_may_follow; /* right behind a time, or a zone that an offset corrects */
 };
 
@@ -428,6 +448,10 @@ static bool by_number(struct loose *l) {
     if (l->numbers != 3 || !strchr("/.-", l->between) || !l->between)
         return false;
     int a = l->number[0].value, b = l->number[1].value;
+    if (l->number[0].digits == 4) {
+        p->year = a, p->month = b, p->day = l->number[2].value;
+        return l->number[1].digits <= 2 && l->number[2].digits <= 2;
+    }
     if (l->number[0].digits > 2 || l->number[1].digits > 2)
         return false;
     bool day_first = a > 12 || (b <= 12 && l->between != '/');
@@ -443,7 +467,7 @@ static bool read_loose(struct text t, struct parts *p) {
     while (t.at < t.end) {
         char c = *t.at;
         if (is_digit(c)) {
-            if (!p->time && take_time(&t, p))
+            if (!p->time && (take_time(&t, p) || take_hour(&t, p)))
                 l.offset_may_follow = true;
             else if (digits_ahead(&t, 0) <= 2 && peek(&t, digits_ahead(&t, 0)) == ':')
                 return false; /* a second time, or a senseless one */

@@ -14,14 +14,16 @@ struct fetch_policy {
     const char *user_agent, *from; /* from: NULL or a mail address for the From header */
     int64_t timeout_us, max_body, max_redirects, retries;
     struct pacing_rule pacing;
-    bool robots, private_allowed;
+    bool robots, private_allowed, proxied;
 };
 struct fetch_env { /* what waits, and what only the crawl knows */
     void *ctx;     /* of the run that fetches */
+    bool first;    /* the run has fetched nothing before: it can be put back without loss */
     int (*sleep)(void *ctx, int64_t us);                    /* TL_OK or TL_CANCEL */
     int (*exchange)(void *ctx, const struct transfer_request *q, struct transfer_result *r); /* TL_OK, whatever became of it, or TL_CANCEL */
     bool (*host_allowed)(void *ctx, struct tl_span host, int port, bool redirected);         /* the leash */
     bool (*host_named)(void *ctx, struct tl_span host);     /* does the crawl name it literally? (guard.h) */
+    const struct tl_secret *(*secret_named)(void *ctx, const char *name); /* "Name: Bearer secret:KEY" in a header; NULL: there is none */
     /* The value of a secret for an origin, or NULL: it is not bound to it. */
     const char *(*secret)(void *ctx, const struct tl_secret *secret, struct tl_span origin);
 };
@@ -33,7 +35,7 @@ enum fetch_outcome {
     FETCH_ANSWER,  /* there is a status */
     FETCH_REFUSED, /* `refusal` says by what */
     FETCH_FAILED,  /* no answer after all retries */
-    FETCH_LATER,   /* worth another try at `not_before_us` (wall clock) */
+    FETCH_LATER,   /* worth another try at `not_before_us` (wall clock); 0: an attempt of the run that failed */
     FETCH_CANCELLED
 };
 struct fetch_answer {

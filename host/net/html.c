@@ -576,6 +576,8 @@ int html_scan(struct arena *arena, struct tl_span utf8, const struct html_option
     buf_reset(&out->text);
     out->text.max = max_text;
     s.text.out = &out->text;
+    if (!s.no_text) /* of most pages a third to a half is text: no growing by halves, with a copy each time */
+        buf_reserve(&out->text, utf8.len / 2 < max_text ? utf8.len / 2 : max_text);
 
     html_token_init(&s.t, utf8);
     s.t.skip_raw = true;

@@ -11,11 +11,21 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/decode.h"
 #include "net/guard.h"
+#include "net/head.h"
+#include "net/tls.h"
 
-const char *const transfer_error_name[] = {"ok",  "resolve", "connect", "tls",  "timeout", "cut",
-                                           "guard", "headers", "decode",  "disk", "transfer"};
-enum { HEADERS_MAX = 256 * 1024, CONNECT_TIMEOUT_MS = 10000, LOW_SPEED_S = 30, IDLE_HANDLES = 64, BODY_KEEP = 65536 };
+const char *const transfer_error_name[] = {"ok",    "resolve", "connect", "tls",  "timeout", "cut",
+                                           "guard", "headers", "decode",  "disk", "proxy",   "transfer"};
+enum {
+    CONNECT_TIMEOUT_MS = 10000,
+    LOW_SPEED_S = 30, /* an answer that has begun may not stand still for longer */
+    LOW_SPEED = 10,   /* bytes a second: less is standing still */
+    IDLE_HANDLES = 64,
+    WIRE_SLACK = 65536, /* coded data may be longer than what it stands for by that and a 64th */
+    CA_MAX = 4 << 20
+};
 
 struct transfer {
     struct transfer_pool *pool;
@@ -26,7 +36,11 @@ struct transfer {
     void (*done)(void *ctx);
     void *ctx;
     char error[CURL_ERROR_SIZE];
-    bool guarded, headers_full, disk_failed;
+    enum transfer_error fault; /* why we broke it off, and in words */
+    char fault_text[200];
+    struct head head;
+    bool body_began, stale;
+    struct decode *decode;
     struct transfer *next;
 };
 struct transfer_pool {
@@ -34,8 +48,19 @@ struct transfer_pool {
     struct transfer *idle;
     size_t idle_count, active;
     struct transfer_setup setup;
-    char *user_agent, *proxy;
+    char *user_agent, *proxy, *ca;
+    struct buf ca_text;
 };
+
+/* Now, since a worker may later be unable to. What cannot be read makes every https request fail, with the file's name. */
+static void read_ca(struct transfer_pool *p) {
+    char block[16384];
+    size_t n;
+    AUTO_FCLOSE FILE *f = fopen(p->ca, "re");
+    p->ca_text.max = CA_MAX;
+    while (f && (n = fread(block, 1, sizeof block, f)) > 0)
+        buf_add(&p->ca_text, block, n);
+}
 
 struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup) {
     if (curl_global_init(CURL_GLOBAL_DEFAULT))
@@ -44,6 +69,9 @@ struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup) {
     p->setup = *setup;
     p->user_agent = mem_text(setup->user_agent);
     p->proxy = mem_text(setup->proxy);
+    p->ca = mem_text(setup->ca);
+    if (p->ca)
+        read_ca(p);
     if (!(p->multi = curl_multi_init()))
         abort();
     curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)setup->max_connections_per_host);
@@ -68,51 +96,54 @@ void transfer_pool_free(struct transfer_pool *p) {
         transfer_free(t);
     }
     curl_multi_cleanup(p->multi);
+    buf_free(&p->ca_text);
     free(p->user_agent);
     free(p->proxy);
+    free(p->ca);
     free(p);
 }
 
 void transfer_result_free(struct transfer_result *r) {
     buf_free(&r->headers);
     buf_free(&r->body);
+    buf_free(&r->tls);
+}
+
+/* Why a transfer is broken off; the first reason stays. 0 is what libcurl's callbacks return for that. */
+TL_PRINTF(3, 4) static size_t break_off(struct transfer *t, enum transfer_error why, const char *fmt, ...) {
+    va_list ap;
+    if (t->fault != TRANSFER_OK)
+        return 0;
+    t->fault = why;
+    va_start(ap, fmt);
+    vsnprintf(t->fault_text, sizeof t->fault_text, fmt, ap);
+    va_end(ap);
+    return 0;
+}
+
+static void describe_tls(struct transfer *t) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info && info->backend == CURLSSLBACKEND_OPENSSL)
+        tls_describe(info->internals, &t->r->tls);
 }
 
 static size_t on_header(char *line, size_t size, size_t n, void *ctx) {
     struct transfer *t = ctx;
-    size_t len = size * n, whole = len;
-    while (len && (line[len - 1] == '\r' || line[len - 1] == '\n'))
-        len--;
-    if (len >= 5 && strncasecmp(line, "HTTP/", 5) == 0) { /* a new answer: an interim one, or the final one after it */
-        buf_reset(&t->r->headers);
-        return whole;
-    }
-    if (len == 0)
-        return whole;
-    if (t->r->headers.len + len + 1 > HEADERS_MAX) {
-        t->headers_full = true;
-        return 0;
-    }
-    buf_add(&t->r->headers, line, len);
-    buf_char(&t->r->headers, '\n');
-    return whole;
+    if (t->head.bytes == 0 && strncmp(t->q.url, "https:", 6) == 0)
+        describe_tls(t);
+    return head_line(&t->head, line, size * n) ? break_off(t, TRANSFER_HEADERS, "the answer cannot be trusted: %s", t->head.fault) : size * n;
 }
 
-static size_t on_body(char *ptr, size_t size, size_t n, void *ctx) {
+/* The decoded body, up to max_bytes of it. */
+static int on_decoded(void *ctx, const char *ptr, size_t len) {
     struct transfer *t = ctx;
     struct transfer_result *r = t->r;
-    size_t len = size * n, take = len;
+    size_t take = len;
     if (r->body_bytes + (int64_t)len > t->q.max_bytes) {
         take = (size_t)(t->q.max_bytes - r->body_bytes);
         r->truncated = true;
     }
     if (t->q.attach_fd < 0) {
-        if (r->body_bytes == 0) {
-            curl_off_t announced = 0;
-            curl_easy_getinfo(t->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced);
-            if (announced > 0 && announced < t->q.max_bytes && announced < 1 << 24)
-                buf_reserve(&r->body, (size_t)announced);
-        }
         buf_add(&r->body, ptr, take);
     } else {
         for (size_t at = 0; at < take;) {
@@ -120,15 +151,50 @@ static size_t on_body(char *ptr, size_t size, size_t n, void *ctx) {
             if (w < 0 && errno == EINTR)
                 continue;
             if (w < 0) {
-                snprintf(t->error, sizeof t->error, "cannot write the attachment (errno %d)", errno);
-                t->disk_failed = true;
-                return 0;
+                break_off(t, TRANSFER_DISK, "cannot write the attachment (errno %d)", errno);
+                return TL_FAILED;
             }
             at += (size_t)w;
         }
     }
     r->body_bytes += (int64_t)take;
-    return r->truncated ? 0 : len;
+    return r->truncated ? TL_PARTIAL : TL_OK;
+}
+
+static int begin_body(struct transfer *t) {
+    struct transfer_result *r = t->r;
+    AUTO_BUF struct buf codings = BUF_INIT;
+    t->body_began = true;
+    curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME, (long)LOW_SPEED_S);
+    if (t->head.chunked && t->head.length >= 0)
+        curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 1L); /* where this answer ends, others may see otherwise */
+    head_list(buf_span(&r->headers), "content-encoding", &codings);
+    int rc = codings.len ? decode_new(buf_span(&codings), on_decoded, t, &t->decode) : TL_OK;
+    if (rc == TL_INVALID) {
+        break_off(t, TRANSFER_DECODE, "the body is coded more than %d times over", DECODE_LAYERS);
+        return rc;
+    }
+    if (rc == TL_UNSUPPORTED)
+        snprintf(r->coding, sizeof r->coding, "%s", codings.data);
+    if (!t->decode && t->q.attach_fd < 0 && t->head.length > 0 && t->head.length < t->q.max_bytes && t->head.length < 1 << 24)
+        buf_reserve(&r->body, (size_t)t->head.length);
+    return TL_OK;
+}
+
+static size_t on_body(char *ptr, size_t size, size_t n, void *ctx) {
+    struct transfer *t = ctx;
+    size_t len = size * n;
+    if (!t->body_began && begin_body(t))
+        return 0;
+    t->r->wire_bytes += (int64_t)len;
+    if (!t->decode)
+        return on_decoded(t, ptr, len) ? 0 : len;
+    if (t->r->wire_bytes > t->q.max_bytes + t->q.max_bytes / 64 + WIRE_SLACK)
+        return break_off(t, TRANSFER_DECODE, "the body is longer as it is sent than it may be decoded");
+    int rc = decode_put(t->decode, ptr, len);
+    if (rc == TL_INVALID || rc == TL_REFUSED)
+        return break_off(t, TRANSFER_DECODE, "%s", decode_fault(t->decode));
+    return rc ? 0 : len;
 }
 
 static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockaddr *address) {
@@ -137,10 +203,39 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
     if (purpose != CURLSOCKTYPE_IPCXN)
         return CURL_SOCKET_BAD;
     if (!t->pool->proxy && !guard_allows(c, t->q.host_named, t->q.private_allowed)) {
-        t->guarded = true;
+        break_off(t, TRANSFER_GUARD, "the address is private and the crawl does not name this host");
         return CURL_SOCKET_BAD;
     }
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* The system's certificates from one file, which libcurl then reads once for all connections; with ours beside them, they are looked up
+ * in the system's folder. */
+static void set_trust(struct transfer *t) {
+    struct transfer_pool *p = t->pool;
+    if (!p->ca) {
+        curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
+    } else if (p->ca_text.len) {
+        struct curl_blob blob = {p->ca_text.data, p->ca_text.len, CURL_BLOB_NOCOPY};
+        curl_easy_setopt(t->easy, CURLOPT_CAINFO_BLOB, &blob);
+    } else {
+        curl_easy_setopt(t->easy, CURLOPT_CAINFO, p->ca);
+    }
+}
+
+/* Just before the request goes out, over a new connection or one that stood. What an HTTP/1.1 server said before it was asked would be
+ * taken for the answer: libcurl looks for the end of a connection, not for that. */
+static int on_ready(void *ctx, char *remote, char *local, int remote_port, int local_port) {
+    struct transfer *t = ctx;
+    curl_socket_t s = CURL_SOCKET_BAD;
+    char byte;
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    if (strncmp(t->q.url, "http:", 5) != 0 || curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &s) != CURLE_OK || s == CURL_SOCKET_BAD ||
+        recv(s, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+        return CURL_PREREQFUNC_OK;
+    t->stale = true;
+    break_off(t, TRANSFER_CUT, "the connection ended, or spoke, before it was asked anything");
+    return CURL_PREREQFUNC_ABORT;
 }
 
 static struct transfer *transfer_new(struct transfer_pool *p) {
@@ -152,22 +247,25 @@ static struct transfer *transfer_new(struct transfer_pool *p) {
     curl_easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(e, CURLOPT_USERAGENT, p->user_agent);
     curl_easy_setopt(e, CURLOPT_PROXY, p->proxy ? p->proxy : "");
+    curl_easy_setopt(e, CURLOPT_NOPROXY, "");
+    curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    set_trust(t);
     curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION, p->setup.http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
-    curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)LOW_SPEED_S);
+    curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, (long)LOW_SPEED);
     curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 65536L);
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(e, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_ready);
+    curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
@@ -203,8 +301,10 @@ struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_r
     t->r = into;
     t->done = done;
     t->ctx = ctx;
-    t->guarded = t->headers_full = t->disk_failed = false;
+    t->fault = TRANSFER_OK;
+    t->body_began = t->stale = false;
     t->error[0] = '\0';
+    head_begin(&t->head, &into->headers);
     AUTO_BUF struct buf line = BUF_INIT;
     for (size_t i = 0; i < q->header_count; i++) {
         buf_reset(&line);
@@ -217,6 +317,9 @@ struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_r
     }
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->list);
     curl_easy_setopt(t->easy, CURLOPT_URL, q->url);
+    curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
+    curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 0L);
+    curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME, 0L); /* till the body begins: a server may think as long as the time-out lets it */
     curl_easy_setopt(t->easy, CURLOPT_TIMEOUT_MS, (long)(q->timeout_us / 1000 > 0 ? q->timeout_us / 1000 : 1));
     set_method(t);
     if (curl_multi_add_handle(p->multi, t->easy))
@@ -230,6 +333,8 @@ static void park(struct transfer *t) {
     curl_multi_remove_handle(p->multi, t->easy);
     curl_slist_free_all(t->list);
     t->list = NULL;
+    decode_free(t->decode);
+    t->decode = NULL;
     p->active--;
     if (p->idle_count >= IDLE_HANDLES) {
         transfer_free(t);
@@ -245,44 +350,83 @@ void transfer_cancel(struct transfer *t) {
 }
 
 static enum transfer_error classify(const struct transfer *t, CURLcode code) {
-    if (t->guarded)
-        return TRANSFER_GUARD;
-    if (t->headers_full)
-        return TRANSFER_HEADERS;
-    if (t->disk_failed)
-        return TRANSFER_DISK;
+    long proxy_status = 0;
     switch (code) {
     case CURLE_OK:
         return TRANSFER_OK;
     case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
         return TRANSFER_RESOLVE;
     case CURLE_COULDNT_CONNECT:
         return TRANSFER_CONNECT;
+    case CURLE_PROXY:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return TRANSFER_PROXY;
     case CURLE_OPERATION_TIMEDOUT:
         return TRANSFER_TIMEOUT;
+    case CURLE_RECV_ERROR:
+        if (t->head.bytes == 0 && curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status) == CURLE_OK && proxy_status >= 300)
+            return TRANSFER_PROXY;
+        return TRANSFER_CUT;
     case CURLE_PARTIAL_FILE:
     case CURLE_GOT_NOTHING:
-    case CURLE_RECV_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM:
         return TRANSFER_CUT;
-    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CONNECT_ERROR: /* the handshake broke off, or it was refused */
+        return strstr(t->error, "SSL_ERROR_SYSCALL") || strstr(t->error, "Connection reset") ? TRANSFER_CONNECT : TRANSFER_TLS;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_ISSUER_ERROR:
         return TRANSFER_TLS;
-    case CURLE_BAD_CONTENT_ENCODING:
-        return TRANSFER_DECODE;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_OUT_OF_MEMORY: /* our own allocations do not fail: a header line beyond libcurl's maximum */
         return TRANSFER_HEADERS;
     default:
         return TRANSFER_OTHER;
     }
+}
+
+static bool has_body(const struct transfer *t) {
+    return strcmp(t->q.method, "HEAD") != 0 && t->head.status != 204 && t->head.status != 304;
+}
+
+/* What libcurl takes for complete: is it? */
+static enum transfer_error check_whole(struct transfer *t) {
+    struct transfer_result *r = t->r;
+    if (!t->head.ended)
+        break_off(t, TRANSFER_CUT, "the answer ends amid its headers");
+    else if (!has_body(t))
+        return TRANSFER_OK;
+    else if (t->head.length >= 0 && t->head.length != r->wire_bytes)
+        break_off(t, t->head.chunked ? TRANSFER_HEADERS : TRANSFER_CUT, "Content-Length announces %lld bytes, %lld came", (long long)t->head.length,
+                  (long long)r->wire_bytes);
+    else if (t->decode && !decode_whole(t->decode))
+        break_off(t, TRANSFER_CUT, "the body ends before the end of its compressed data");
+    return t->fault;
+}
+
+static void set_error(struct transfer *t, CURLcode code) {
+    struct transfer_result *r = t->r;
+    if (r->truncated && t->fault == TRANSFER_OK)
+        return;
+    if (code == CURLE_OK) {
+        t->fault = TRANSFER_OK; /* one of several addresses was refused by the guard, another was not */
+        r->error = check_whole(t);
+    } else {
+        r->error = t->fault != TRANSFER_OK ? t->fault : classify(t, code);
+    }
+    if (r->error == TRANSFER_OK)
+        return;
+    if (r->error == TRANSFER_CUT && r->wire_bytes == 0 && t->head.bytes == 0)
+        r->dead = t->stale || r->reused || code == CURLE_SEND_ERROR || code == CURLE_HTTP2 || code == CURLE_HTTP2_STREAM;
+    if (code == CURLE_OUT_OF_MEMORY && t->head.inside)
+        snprintf(r->text, sizeof r->text, "one of its headers is larger than 100 KiB");
+    else
+        snprintf(r->text, sizeof r->text, "%s", t->fault != TRANSFER_OK ? t->fault_text : t->error[0] ? t->error : curl_easy_strerror(code));
 }
 
 static bool is_private(const char *ip) {
@@ -306,12 +450,10 @@ static void read_info(struct transfer *t) {
     if (curl_easy_getinfo(e, CURLINFO_PRIMARY_IP, &text) == CURLE_OK && text && *text) {
         curl_easy_getinfo(e, CURLINFO_PRIMARY_PORT, &n);
         snprintf(r->address, sizeof r->address, strchr(text, ':') ? "[%s]:%ld" : "%s:%ld", text, n);
-        r->private_address = is_private(text);
+        r->private_address = !t->pool->proxy && is_private(text); /* of a proxy nothing can be concluded */
     }
     curl_easy_getinfo(e, CURLINFO_NUM_CONNECTS, &n);
     r->reused = n == 0;
-    curl_easy_getinfo(e, CURLINFO_SIZE_DOWNLOAD_T, &us);
-    r->wire_bytes = us;
     static const CURLINFO what[] = {CURLINFO_NAMELOOKUP_TIME_T, CURLINFO_CONNECT_TIME_T, CURLINFO_APPCONNECT_TIME_T,
                                     CURLINFO_STARTTRANSFER_TIME_T, CURLINFO_TOTAL_TIME_T};
     int64_t *where[] = {&r->dns_us, &r->connect_us, &r->tls_us, &r->first_byte_us, &r->total_us};
@@ -321,15 +463,8 @@ static void read_info(struct transfer *t) {
 }
 
 static void finish(struct transfer *t, CURLcode code) {
-    struct transfer_result *r = t->r;
     read_info(t);
-    r->error = r->truncated ? TRANSFER_OK : classify(t, code);
-    if (r->error == TRANSFER_GUARD)
-        snprintf(r->text, sizeof r->text, "the address is private and the crawl does not name this host");
-    else if (r->error == TRANSFER_HEADERS && t->headers_full)
-        snprintf(r->text, sizeof r->text, "the headers are larger than %d KiB", HEADERS_MAX / 1024);
-    else if (r->error != TRANSFER_OK)
-        snprintf(r->text, sizeof r->text, "%s", t->error[0] ? t->error : curl_easy_strerror(code));
+    set_error(t, code);
     void (*done)(void *) = t->done;
     void *ctx = t->ctx;
     park(t);

@@ -112,6 +112,7 @@ static void forget_roots(struct store *s) {
 void sqlite_forget(struct store *s) {
     forget_roots(s);
     sqlite_names_free(&s->names);
+    s->put = (struct sqlite_parent){0};
     for (size_t i = 0; i < SQLITE_PATHS; i++)
         s->path_of[i].run = 0;
 }
@@ -137,6 +138,8 @@ static int flush_scopes(struct store *s, struct sqlite_root *r) {
 }
 
 int sqlite_flush(struct store *s) {
+    if (s->active && sqlite_put_leave(s) < 0)
+        return TL_FAILED;
     for (size_t i = 0; s->active && i < s->roots; i++) {
         struct sqlite_root *r = &s->root[i];
         if (flush_scopes(s, r) < 0)

@@ -161,6 +161,10 @@ struct sqlite_path { /* of a claimed run: root .. the run itself */
 };
 enum { SQLITE_PATHS = 256 };
 
+struct sqlite_parent { /* of the wishes at hand: they come one parent after the other */
+    int64_t key, depth, reach, scope, children;
+    int64_t more; /* children accepted, not written yet */
+};
 struct store {
     sqlite3 *db;
     enum store_mode mode;
@@ -174,6 +178,7 @@ struct store {
     struct sqlite_root *root;
     size_t roots, root_room;
     struct sqlite_path path_of[SQLITE_PATHS];
+    struct sqlite_parent put;
     struct buf crawl_text; /* texts of the last store_crawl handed out */
     struct buf url_text;   /* texts of the last host state or validator handed out */
     struct buf name_text;  /* of the last name handed out */
@@ -203,6 +208,9 @@ void sqlite_name_add(struct store *s, char kind, const char *text, size_t len, i
 void sqlite_names_free(struct sqlite_names *n);
 int sqlite_owner(struct store *s, const char *name, int64_t *key);
 int sqlite_folder(struct store *s, const char *path, int64_t *key);
+
+/* ---- sqlite_put.c */
+int sqlite_put_leave(struct store *s); /* writes what is known of the parent at hand, and forgets it */
 
 /* ---- sqlite_scope.c */
 int sqlite_scopes_load(struct store *s, struct sqlite_root *r);

@@ -2,38 +2,36 @@
  *
  * Invariants: what is known costs no leash and is never refused; a run that was never claimed stands under its nearest
  * parent, and moving it there leaves every budget as if it had been put there; a run's accepted children never exceed
- * its fan-out. */
+ * its fan-out. How many a parent has is written when its wishes are through, not for each (sqlite_put_leave). */
 #include <string.h>
 
 #include "base/mem.h"
 #include "store/sqlite.h"
 
-struct parent { /* of the wishes at hand; they come grouped */
-    int64_t key, depth, reach, scope, children;
-    int64_t more; /* children accepted, not written yet */
-};
 struct known {
     int64_t key, reach, token, parent, scope, fanout;
     enum store_state state;
 };
 
-static int parent_leave(struct store *s, struct parent *p) {
-    if (!p->more)
+int sqlite_put_leave(struct store *s) {
+    struct sqlite_parent *p = &s->put;
+    if (!p->more) {
+        p->key = 0;
         return TL_OK;
+    }
     sqlite3_stmt *st = sqlite_sql(s, SQL_PUT_CHILDREN, "UPDATE run SET children = children + ?2 WHERE key = ?1");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, p->key);
     bind_int(st, 2, p->more);
-    p->children += p->more;
-    p->more = 0;
+    *p = (struct sqlite_parent){0};
     return sqlite_done(s, st);
 }
 
-static int parent_load(struct store *s, struct parent *p, int64_t key) {
+static int parent_load(struct store *s, struct sqlite_parent *p, int64_t key) {
     if (p->key == key)
         return TL_OK;
-    if (parent_leave(s, p) < 0)
+    if (sqlite_put_leave(s) < 0)
         return TL_FAILED;
     sqlite3_stmt *st = sqlite_sql(s, SQL_PUT_PARENT, "SELECT depth, reach, scope, children FROM run WHERE key = ?1");
     if (!st)
@@ -42,7 +40,7 @@ static int parent_load(struct store *s, struct parent *p, int64_t key) {
     int rc = sqlite_row(s, st);
     if (rc <= 0)
         return rc < 0 ? rc : sqlite_wrong(s, "a child is put under a run that is not there");
-    *p = (struct parent){.key = key,
+    *p = (struct sqlite_parent){.key = key,
                          .depth = col_int(st, 0),
                          .reach = col_int(st, 1),
                          .scope = col_int(st, 2),
@@ -74,7 +72,7 @@ static int find(struct store *s, const struct store_wish *wish, struct known *k)
     return 1;
 }
 
-static int64_t fanout_of(struct store *s, struct sqlite_root *r, const struct parent *p) {
+static int64_t fanout_of(struct store *s, struct sqlite_root *r, const struct sqlite_parent *p) {
     const struct sqlite_scope *scope = sqlite_scope(s, r, p->scope);
     return scope ? scope->at.fanout : INT64_MAX;
 }
@@ -92,7 +90,7 @@ static enum store_reason budget(struct store *s, struct sqlite_root *r, int64_t 
 }
 
 static enum store_reason judge(struct store *s, struct sqlite_root *r, const struct store_wish *wish,
-                               const struct parent *p, int64_t reach) {
+                               const struct sqlite_parent *p, int64_t reach) {
     const struct sqlite_scope *scope = sqlite_scope(s, r, wish->scope);
     if (scope && reach > scope->at.depth)
         return STORE_DEPTH;
@@ -135,7 +133,7 @@ int sqlite_refuse(struct store *s, int64_t root, int64_t parent, int64_t collect
     return TL_OK;
 }
 
-static int insert(struct store *s, const struct store_wish *wish, const struct parent *p, int64_t reach, int64_t now_us,
+static int insert(struct store *s, const struct store_wish *wish, const struct sqlite_parent *p, int64_t reach, int64_t now_us,
                   int64_t *key) {
     sqlite3_stmt *st = sqlite_sql(
         s, SQL_PUT_RUN,
@@ -170,7 +168,7 @@ static int insert(struct store *s, const struct store_wish *wish, const struct p
 
 /* A run that was never claimed goes under a nearer parent, out of the budgets of its old place into those of the new
  * one. */
-static int move(struct store *s, struct sqlite_root *r, const struct store_wish *wish, struct parent *p,
+static int move(struct store *s, struct sqlite_root *r, const struct store_wish *wish, struct sqlite_parent *p,
                 const struct known *k, int64_t reach) {
     bool counts = !wish->line && wish->edge != STORE_PAGE;
     if (k->fanout && k->parent != p->key) { /* gives its place back */
@@ -209,7 +207,7 @@ static int move(struct store *s, struct sqlite_root *r, const struct store_wish 
 }
 
 /* Whether a run that was never claimed may stand there: nearer is no way round a leash. */
-static bool may_move(struct store *s, struct sqlite_root *r, const struct store_wish *wish, const struct parent *p,
+static bool may_move(struct store *s, struct sqlite_root *r, const struct store_wish *wish, const struct sqlite_parent *p,
                      const struct known *k) {
     bool counts = !wish->line && wish->edge != STORE_PAGE;
     if (counts && k->parent != p->key && p->children + p->more >= fanout_of(s, r, p))
@@ -242,7 +240,7 @@ static int tell_again(struct store *s, const struct store_wish *wish, int64_t ru
     return store_event_put(s, wish->root, run, collector, (struct tl_span){"", 0}, STORE_EVENT_AGAIN);
 }
 
-static int put_known(struct store *s, struct sqlite_root *r, const struct store_wish *wish, struct parent *p,
+static int put_known(struct store *s, struct sqlite_root *r, const struct store_wish *wish, struct sqlite_parent *p,
                      const struct known *k, int64_t reach, struct store_put_result *out) {
     *out = (struct store_put_result){.verdict = STORE_KNOWN, .run = k->key, .reach = k->reach};
     const struct sqlite_scope *scope = sqlite_scope(s, r, wish->scope);
@@ -262,14 +260,16 @@ static int put_known(struct store *s, struct sqlite_root *r, const struct store_
     bind_int(st, 2, reach);
     out->verdict = STORE_AGAIN;
     out->reach = reach;
+    if (k->key == p->key)
+        p->reach = reach;
     sqlite_hint_drop(r, reach, k->key);
     if (sqlite_done(s, st) < 0)
         return TL_FAILED;
     return k->state < STORE_SUCCESS ? TL_OK : tell_again(s, wish, k->key, reach);
 }
 
-static int put_one(struct store *s, const struct store_wish *wish, struct parent *p, int64_t now_us,
-                   struct store_put_result *out) {
+static int put_one(struct store *s, const struct store_wish *wish, int64_t now_us, struct store_put_result *out) {
+    struct sqlite_parent *p = &s->put;
     struct sqlite_root *r = sqlite_root(s, wish->root);
     if (parent_load(s, p, wish->parent) < 0)
         return TL_FAILED;
@@ -301,13 +301,10 @@ static int put_one(struct store *s, const struct store_wish *wish, struct parent
 
 int store_put(struct store *s, const struct store_wish *wish, size_t n, struct store_put_result *out,
               struct fail *why) {
-    struct parent p = {0};
     int rc = sqlite_writing(s) ? TL_OK : TL_FAILED;
     int64_t now_us = store_now_us(s);
     for (size_t i = 0; rc == TL_OK && i < n; i++)
-        rc = put_one(s, &wish[i], &p, now_us, &out[i]);
-    if (rc == TL_OK)
-        rc = parent_leave(s, &p);
+        rc = put_one(s, &wish[i], now_us, &out[i]);
     if (rc == TL_OK && s->broken)
         rc = TL_FAILED;
     return sqlite_answer(s, rc, why);

@@ -14,6 +14,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/leak.la \
 	tests/bad/newer.la \
 	tests/bad/noop.la \
+	tests/bad/prying.la \
 	tests/bad/react_crash.la \
 	tests/bad/refuse_abi.la \
 	tests/bad/refuse_default.la \
@@ -26,6 +27,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/refuse_table.la \
 	tests/bad/retry.la \
 	tests/bad/runs.la \
+	tests/bad/saves.la \
 	tests/bad/shapes.la \
 	tests/bad/spin.la \
 	tests/bad/state.la \
@@ -78,6 +80,10 @@ tests_bad_noop_la_SOURCES = tests/bad/noop.c
 tests_bad_noop_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_noop_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_noop_la_LDFLAGS = $(BAD_LDFLAGS)
+tests_bad_prying_la_SOURCES = tests/bad/prying.c
+tests_bad_prying_la_CFLAGS = $(BAD_CFLAGS)
+tests_bad_prying_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_bad_prying_la_LDFLAGS = $(BAD_LDFLAGS)
 tests_bad_react_crash_la_SOURCES = tests/bad/react_crash.c
 tests_bad_react_crash_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_react_crash_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
@@ -126,6 +132,10 @@ tests_bad_runs_la_SOURCES = tests/bad/runs.c
 tests_bad_runs_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_runs_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_runs_la_LDFLAGS = $(BAD_LDFLAGS)
+tests_bad_saves_la_SOURCES = tests/bad/saves.c
+tests_bad_saves_la_CFLAGS = $(BAD_CFLAGS)
+tests_bad_saves_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_bad_saves_la_LDFLAGS = $(BAD_LDFLAGS)
 tests_bad_shapes_la_SOURCES = tests/bad/shapes.c
 tests_bad_shapes_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_shapes_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)

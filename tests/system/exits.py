@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""exits.py - every exit code says what contracts of the program promise, and the last line on stderr says what to do."""
+"""exits.py - every exit code means what it says, and the last line on stderr says what to do."""
 import sys
 
 sys.dont_write_bytecode = True
 from lib import *  # noqa: E402
 
-SITE = pages({"/": ["/good", "/missing", "/third"], "/good": ["/deep"], "/third": [], "/deep": []}) + "on /missing\n  status 404\n  body no such page\n"
+SITE = pages({"/": ["/good", "/missing", "/third"], "/good": ["/deep"], "/third": [],
+    "/deep": []}) + "on /missing\n  status 404\n  body no such page\n"
 
 
 def code(name, r, want, *said):
     """An exit code, and words that the last line on stderr must have."""
     last = r.last_line()
-    return ok(f"{name}: exit {want}" + ("" if not said else ", and says why"), r.code == want and (want == 0 or last) and all(x in last for x in said), r)
+    return ok(f"{name}: exit {want}" + ("" if not said else ", and says why"),
+        r.code == want and (want == 0 or last) and all(x in last for x in said), r)
 
 
 def usage():
@@ -31,7 +33,8 @@ def usage():
     code("a run that is no root, to be resumed", w.tl("run", w.dir / "ids.yml", "--resume", child), 2)
     code("a run that is no root, to be stopped", w.tl("stop", child), 2)
     with open("/dev/full", "w") as full:  # what cannot be said is a failure, too
-        p = subprocess.run([TROTLINE, "--config", w.config, "ls"], stdout=full, stderr=subprocess.PIPE, env=w.env, timeout=PATIENCE)
+        p = subprocess.run([TROTLINE, "--config", w.config, "ls"], stdout=full, stderr=subprocess.PIPE, env=w.env,
+            timeout=PATIENCE)
     eq("output that cannot be written: exit 9", (p.returncode, b"cannot write the output" in p.stderr), (9, True))
     site.close()
 
@@ -44,17 +47,21 @@ def configuration():
         return w.tl("run", w.dir / "c.yml")
     good = "crawl: c\nlines:\n  - collector: http\n    args: {url: 'http://127.0.0.1:1/'}\n"
     code("a crawl file that is not there", w.tl("run", w.dir / "none.yml"), 3, "none.yml")
-    code("an unknown key, with its place and the nearest known one", crawl_text(good + "leesh: {depth: 2}\n"), 3, "c.yml:5:1", "leash")
+    code("an unknown key, with its place and the nearest known one", crawl_text(good + "leesh: {depth: 2}\n"), 3,
+         "c.yml:5:1", "leash")
     code("a key twice", crawl_text(good + "crawl: d\n"), 3, "c.yml:5:1", "crawl")
     code("an anchor", crawl_text(good.replace("{url", "&a {url")), 3, "c.yml:4:")
     code("a depth that is no number", crawl_text(good + "leash: {depth: deep}\n"), 3, "c.yml:5:", "deep")
     code("an argument that http does not have", crawl_text(good.replace("}", ", folow: no}")), 3, "c.yml:", "follow")
     code("a URL that is none", crawl_text(good.replace("http://127.0.0.1:1/", "nowhere")), 3, "nowhere")
-    code("a credential in the clear", crawl_text(good.replace("}", ", headers: ['Authorization: Bearer abc']}")), 3, "secret:")
-    ok("... which is not repeated", "abc" not in crawl_text(good.replace("}", ", headers: ['Authorization: Bearer abc']}")).err)
+    code("a credential in the clear", crawl_text(good.replace("}", ", headers: ['Authorization: Bearer abc']}")), 3,
+         "secret:")
+    ok("... which is not repeated", "abc" not in crawl_text(good.replace("}",
+       ", headers: ['Authorization: Bearer abc']}")).err)
     w.configure("worker: {max: 2}\n")
     code("an unknown key in trotline.yml", crawl_text(good), 3, "trotline.yml:5:1", "workers")
-    code("a trotline.yml that is not there", Child([TROTLINE, "--config", w.dir / "no.yml", "ls"], w.dir, w.env).wait(), 3, "no.yml")
+    code("a trotline.yml that is not there",
+         Child([TROTLINE, "--config", w.dir / "no.yml", "ls"], w.dir, w.env).wait(), 3, "no.yml")
     eq("nothing was made meanwhile", (w.lake.exists(), w.catalog.exists()), (False, False))
 
 
@@ -77,8 +84,10 @@ def outcomes():
     half = w.crawl("half", good, missing)
     dead = w.crawl("dead", missing)
     leashed = w.crawl("leashed", start, leash="{depth: 2}")
-    for file, on, want in ((deep, None, 0), (deep, "line", 0), (deep, "any", 5), (deep, "10%", 5), (deep, "30%", 0), (deep, "root", 0), (deep, "leash", 0),
-                           (half, None, 5), (half, "root", 0), (half, "never", 0), (half, "leash", 5), (dead, None, 6), (dead, "root", 6), (dead, "never", 0),
+    for file, on, want in ((deep, None, 0), (deep, "line", 0), (deep, "any", 5), (deep, "10%", 5), (deep, "30%", 0),
+        (deep, "root", 0), (deep, "leash", 0),
+                           (half, None, 5), (half, "root", 0), (half, "never", 0), (half, "leash", 5), (dead, None, 6),
+                           (dead, "root", 6), (dead, "never", 0),
                            (leashed, None, 0), (leashed, "any", 5), (leashed, "leash", 8)):
         r = w.tl("run", file, *(["--fail-on", on] if on else []))
         code(f"{file.stem}, --fail-on {on or '(not given)'}", r, want, r.root or "no root id")
@@ -96,7 +105,8 @@ def outcomes():
     site = Site(script="on /robots.txt\n  type text/plain\n  body User-agent: *\\nDisallow: /\\n\non /\n  page x\n")
     code("all lines refused by robots.txt", w.tl("run", w.crawl("polite", site.base + "/")), 6)
     site.close()
-    site = Site(script="on /robots.txt\n  status 404\n  body no\non /\n  status 401\n  header WWW-Authenticate: Bearer\n  body who are you\n")
+    site = Site(script="on /robots.txt\n  status 404\n  body no\n"
+                "on /\n  status 401\n  header WWW-Authenticate: Bearer\n  body who are you\n")
     (w.dir / "token").write_text("swordfish\n")
     os.chmod(w.dir / "token", 0o600)
     w.configure(f"secrets: {{door: {{file: token, origins: ['{site.base}']}}}}\n")
@@ -104,13 +114,15 @@ def outcomes():
     r = w.tl("run", w.crawl("door", line))
     code("credentials that are rejected", r, 13)
     none("the secret stands nowhere", [p for p in w.files() if b"swordfish" in (w.lake / p).read_bytes()] +
-         (["catalog"] if b"swordfish" in w.catalog.read_bytes() else []) + (["output"] if "swordfish" in r.out + r.err else []))
+         (["catalog"] if b"swordfish" in w.catalog.read_bytes() else []) + (["output"] if "swordfish" in r.out + r.err
+         else []))
     site.close()
 
 
 def slow_site():
     """Twelve pages, of which eleven wait for a gate."""
-    return Site(script="on /robots.txt\n  status 404\n  body no\n" + pages({"/": [f"/p{i}" for i in range(11)]}) + "on /p*\n  gate g\n  page p\n")
+    return Site(script="on /robots.txt\n  status 404\n  body no\n" + pages({"/": [f"/p{i}"
+        for i in range(11)]}) + "on /p*\n  gate g\n  page p\n")
 
 
 def in_flight(site, n=11):
@@ -119,7 +131,8 @@ def in_flight(site, n=11):
 
 def resumed(name, w, site, file, first):
     r = w.tl("run", file, "--resume", "auto")
-    ok(f"{name}: --resume auto brings the same crawl to its end", r.code == 0 and r.root == first and w.statuses(first) == {"success": 12}
+    ok(f"{name}: --resume auto brings the same crawl to its end",
+       r.code == 0 and r.root == first and w.statuses(first) == {"success": 12}
        and not w.faults(first), r, w.statuses(first), w.faults(first))
 
 
@@ -138,20 +151,23 @@ def interrupted_and_back():
             r = child.wait(60)
             code(how, r, 11, "--resume", w.newest_root())
         first = w.newest_root()
-        eq(f"{how}: the crawl is open, what was in flight waits again", (w.one("SELECT status FROM crawls WHERE root_id = ?", first), w.statuses(first)),
+        eq(f"{how}: the crawl is open, what was in flight waits again",
+           (w.one("SELECT status FROM crawls WHERE root_id = ?", first), w.statuses(first)),
            ("open", {"success": 1, "queued": 11}))
         if how == "SIGINT":
             file.write_text(file.read_text() + "leash: {depth: 2}\n")
             code("resume after the crawl file was edited", w.tl("run", file, "--resume", first), 3, "--relax")
             site.open("g")
             code("resume --relax", w.tl("run", file, "--resume", first, "--relax"), 0)
-            ok("resume --relax: the same crawl, to its end", w.newest_root() == first and w.statuses(first) == {"success": 12}, w.statuses(first))
+            ok("resume --relax: the same crawl, to its end",
+               w.newest_root() == first and w.statuses(first) == {"success": 12}, w.statuses(first))
         else:
             site.open("g")
             resumed(how, w, site, file, first)
         asked = sum(site.asked().values())
         r = w.tl("run", file, "--resume", first, "--relax")
-        ok(f"{how}: a crawl that is over stays over", r.code == 0 and r.root == first and sum(site.asked().values()) == asked, r)
+        ok(f"{how}: a crawl that is over stays over",
+           r.code == 0 and r.root == first and sum(site.asked().values()) == asked, r)
         r = w.tl("run", file, "--resume", "auto")
         ok(f"{how}: --resume auto begins a new one when none is open", r.code == 0 and r.root != first, r)
         site.close()
@@ -169,7 +185,8 @@ def beside():
     eq("it has not touched the crawl", len(w.sql("SELECT * FROM crawls")), 1)
     code("stop", w.tl("stop", first), 0)
     r = child.wait()
-    ok("a crawl that was stopped ends cleanly, and is closed", r.code == 0 and w.one("SELECT status FROM crawls") == "stopped" and not w.faults(first),
+    ok("a crawl that was stopped ends cleanly, and is closed",
+       r.code == 0 and w.one("SELECT status FROM crawls") == "stopped" and not w.faults(first),
        r, w.faults(first))
     eq("what was in flight, or waited, is cancelled", w.statuses(first), {"success": 1, "cancelled": 11})
     code("stop of one that is over", w.tl("stop", first), 0)
@@ -184,15 +201,19 @@ def beside():
 
 
 def retried():
-    site = Site(script=pages({"/": ["/a", "/b"]}) + "on /a\n  status 404\n  body no\nnext\n  page a\n  links /c\non /b\n  status 410\n  body gone\non /c\n  page c\n")
+    site = Site(script=pages({"/": ["/a",
+        "/b"]}) + "on /a\n  status 404\n  body no\nnext\n  page a\n  links /c\n"
+                "on /b\n  status 410\n  body gone\non /c\n  page c\n")
     w = World()
     file = w.crawl("again", site.base + "/")
     r = w.tl("run", file)
     eq("two dead links", w.statuses(r.root), {"success": 1, "failed": 2})
     code("retry --reason", w.tl("retry", r.root, "--reason", "http_404"), 0, r.root)
-    eq("puts back that one only, and opens the crawl", (w.statuses(r.root), w.one("SELECT status FROM crawls")), ({"success": 1, "failed": 1, "queued": 1}, "open"))
+    eq("puts back that one only, and opens the crawl", (w.statuses(r.root), w.one("SELECT status FROM crawls")),
+       ({"success": 1, "failed": 1, "queued": 1}, "open"))
     again = w.tl("run", file, "--resume", "auto")
-    ok("resume carries it out, and follows where it leads", again.root == r.root and w.statuses(r.root) == {"success": 3, "failed": 1} and not w.faults(r.root),
+    ok("resume carries it out, and follows where it leads",
+       again.root == r.root and w.statuses(r.root) == {"success": 3, "failed": 1} and not w.faults(r.root),
        again, w.statuses(r.root), w.faults(r.root))
     eq("its new document is the catalog's", {p: d.status for p, d in w.by_path(r.root, site).items()},
        {"/": "success", "/a": "success", "/b": "failed", "/c": "success"})
@@ -206,7 +227,8 @@ def disk_full(site, what, lake, catalog, size):
     w.configure("workers: {max: 1, inflight: 4}\n", lake, catalog)
     full = w.dir / "full"
     full.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", full], stderr=subprocess.DEVNULL).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", full],
+            stderr=subprocess.DEVNULL).returncode:
         return
     atexit.register(lambda: subprocess.run(["umount", "-l", full], stderr=subprocess.DEVNULL))
     (full / "ballast").write_bytes(b"x" * 100000)
@@ -214,11 +236,13 @@ def disk_full(site, what, lake, catalog, size):
     r = w.tl("run", file)
     code(f"a full disk under the {what}", r, 9)
     first = w.newest_root()
-    ok(f"{what}: what was recorded before stands whole", first and not w.faults(first, closed=False) and set(w.statuses(first)) <= {"success", "queued", "leased"},
+    ok(f"{what}: what was recorded before stands whole",
+       first and not w.faults(first, closed=False) and set(w.statuses(first)) <= {"success", "queued", "leased"},
        w.statuses(first), w.faults(first, closed=False))
     subprocess.run(["mount", "-o", "remount,size=64m", full], check=True)
     r = w.tl("run", file, "--resume", "auto")
-    ok(f"{what}: with room again, the same crawl goes to its end", r.code == 0 and r.root == first and w.statuses(first) == {"success": 85}
+    ok(f"{what}: with room again, the same crawl goes to its end",
+       r.code == 0 and r.root == first and w.statuses(first) == {"success": 85}
        and not w.faults(first), r, w.statuses(first), w.faults(first))
     subprocess.run(["umount", full], check=True)
 

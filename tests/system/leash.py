@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""leash.py - the leash holds exactly, whatever a line, a child or the network does; and what it refuses is on record."""
+"""leash.py - the leash holds exactly, whatever a line, a child or the network does; what it refuses is on record."""
 import collections
 import random
 import sys
@@ -64,18 +64,23 @@ def fanout_and_runs():
     same("fanout 2: the third of each is on record", refused(w, site, r.root, "fanout"),
          [p for p, n in distance.items() if p.endswith("-2") and "2" not in p[:-2]])
     r, asked = crawl(w, site, "runs", "{depth: 9, runs: 12}")
-    eq("runs 12: the root and eleven pages, exit 0", (r.code, len(asked), w.one("SELECT runs FROM crawls WHERE root_id = ?", r.root)), (0, 11, 12))
-    ok("runs 12: named as the reason of each refusal", {x["reason"] for x in w.leashed(r.root)} == {"runs"} and not w.faults(r.root),
+    eq("runs 12: the root and eleven pages, exit 0", (r.code, len(asked),
+       w.one("SELECT runs FROM crawls WHERE root_id = ?", r.root)), (0, 11, 12))
+    ok("runs 12: named as the reason of each refusal", {x["reason"] for x in w.leashed(r.root)} == {"runs"}
+       and not w.faults(r.root),
        w.leashed(r.root)[:2], w.faults(r.root))
     r, asked = crawl(w, site, "line-runs", "{depth: 9, runs: 12}", "{runs: 5}")
     eq("a line's runs are its own five", len(asked), 5)
     site.close()
-    site = Site(script=pages({"/": ["/", "/a", "/b", "/a", "/b#x", "/c", "/d"], "/a": ["/z"], "/b": ["/z"], "/c": ["/z"], "/d": [], "/z": []}))
+    site = Site(script=pages({"/": ["/", "/a", "/b", "/a", "/b#x", "/c", "/d"], "/a": ["/z"], "/b": ["/z"],
+        "/c": ["/z"], "/d": [], "/z": []}))
     r, asked = crawl(w, site, "known", "{depth: 2, fanout: 3}")
     same("what is known already costs no fan-out", asked, ["/", "/a", "/b", "/c"])
     z = refused(w, site, r.root, "depth")["/z"]
-    eq("one page refused to three parents is one row, counted three times", (z["times"], len(w.leashed(r.root))), (3, 2))
-    ok("its parent is one of them", w.one("SELECT url FROM runs WHERE run_id = ?", z["parent_id"])[-2:] in ("/a", "/b", "/c"), z)
+    eq("one page refused to three parents is one row, counted three times", (z["times"], len(w.leashed(r.root))), (3,
+       2))
+    ok("its parent is one of them", w.one("SELECT url FROM runs WHERE run_id = ?", z["parent_id"])[-2:] in ("/a", "/b",
+       "/c"), z)
     site.close()
 
 
@@ -85,29 +90,35 @@ def bytes_and_time():
     size = len(site.get("/n-0"))
     r, asked = crawl(w, site, "bytes", "{depth: 9, bytes: 120000}")
     spent = w.one("SELECT bytes FROM crawls WHERE root_id = ?", r.root)
-    ok("bytes: stops when they are spent, overshot by at most what was in flight, exit 0", r.code == 0 and 120000 <= spent <= 120000 + 2 * 4 * size
+    ok("bytes: stops when they are spent, overshot by at most what was in flight, exit 0",
+       r.code == 0 and 120000 <= spent <= 120000 + 2 * 4 * size
        and len(asked) < 40, r, spent)
-    ok("bytes: what was left undone is on record", set(x["reason"] for x in w.leashed(r.root)) == {"bytes"} and not w.faults(r.root),
+    ok("bytes: what was left undone is on record",
+       set(x["reason"] for x in w.leashed(r.root)) == {"bytes"} and not w.faults(r.root),
        w.leashed(r.root)[:2], w.faults(r.root))
     site.close()
 
     site = Site("--site", "tree", "--arity", 3, "--depth", 3, "--delay", 900)
     w = World(config="fetch: {per_host: 4, delay: 0s}\n")
     r, asked = crawl(w, site, "time", "{depth: 9, time: 3s}", args=("-o", "jsonl"))
-    ok("time: the crawl ends, and that is no error", r.code == 0 and 0 < len(asked) < 40 and r.lines()[-1]["end"] == "time", r, asked)
-    ok("time: what was left undone is on record, and the crawl is closed", {x["reason"] for x in w.leashed(r.root)} == {"time"} and not w.faults(r.root),
+    ok("time: the crawl ends, and that is no error",
+       r.code == 0 and 0 < len(asked) < 40 and r.lines()[-1]["end"] == "time", r, asked)
+    ok("time: what was left undone is on record, and the crawl is closed",
+       {x["reason"] for x in w.leashed(r.root)} == {"time"} and not w.faults(r.root),
        w.leashed(r.root)[:2], w.faults(r.root))
     r, asked = crawl(w, site, "line-time", "{depth: 1}", "{time: 400ms}")
     row = w.runs(r.root, "parent_id IS NOT NULL")[0]
     doc = [d for d in w.documents(r.root) if d.depth == 1]
     eq("a line's time is the deadline of its runs: failed, with a document that says why; every line failed: exit 6",
-       (r.code, row["status"], row["reason"], [(d.status, d.d["error"]["kind"]) for d in doc]), (6, "failed", "deadline", [("failed", "deadline")]))
+       (r.code, row["status"], row["reason"], [(d.status, d.d["error"]["kind"]) for d in doc]), (6, "failed",
+       "deadline", [("failed", "deadline")]))
     site.close()
 
 
 def hosts():
     there = Site("--any-local", script="on /robots.txt\n  status 404\n  body no\non /*\n  page any\n")
-    site = Site(script=pages({"/": [f"http://127.0.0.2:{there.port}/b", f"http://127.0.0.3:{there.port}/c", "/a"], "/a": []}))
+    site = Site(script=pages({"/": [f"http://127.0.0.2:{there.port}/b", f"http://127.0.0.3:{there.port}/c", "/a"],
+        "/a": []}))
     w = World()
     both = {"127.0.0.2", "127.0.0.3"}
 
@@ -119,8 +130,10 @@ def hosts():
     for name, leash, asked, refusals in (
             ("unset", "{depth: 3}", set(), {"127.0.0.2": "hosts", "127.0.0.3": "hosts"}),
             ("named", '{depth: 3, hosts: ["127.0.0.2"]}', {"127.0.0.2"}, {"127.0.0.3": "hosts"}),
-            ("with a port", f'{{depth: 3, hosts: ["127.0.0.2:1", "127.0.0.3:{there.port}"]}}', {"127.0.0.3"}, {"127.0.0.2": "hosts"}),
-            ("all, which does not name private addresses", '{depth: 3, hosts: ["*"]}', set(), {"127.0.0.2": "guard", "127.0.0.3": "guard"})):
+            ("with a port", f'{{depth: 3, hosts: ["127.0.0.2:1", "127.0.0.3:{there.port}"]}}', {"127.0.0.3"},
+            {"127.0.0.2": "hosts"}),
+            ("all, which does not name private addresses", '{depth: 3, hosts: ["*"]}',
+            set(), {"127.0.0.2": "guard", "127.0.0.3": "guard"})):
         eq(f"hosts {name}: who was asked; who was refused, and why", crawled(name, leash), (asked, refusals))
     w.configure("fetch: {private: allow, delay: 0s}\n")
     eq("hosts all, private addresses allowed", crawled("private", '{depth: 3, hosts: ["*"]}'), (both, {}))
@@ -131,16 +144,19 @@ def hosts():
 def greedy():
     """A collector that asks for 500 children, each with a leash of {depth: 999, hosts: ['*']}."""
     w = World(plugins=("http", "greedy"))
-    for name, leash, reason in (("depth", "{depth: 1}", "depth"), ("hosts", "{depth: 5}", "hosts"), ("runs", '{depth: 5, runs: 2, hosts: ["*"]}', "runs"),
+    for name, leash, reason in (("depth", "{depth: 1}", "depth"), ("hosts", "{depth: 5}", "hosts"), ("runs",
+        '{depth: 5, runs: 2, hosts: ["*"]}', "runs"),
                                 ("fanout", '{depth: 5, fanout: 0, hosts: ["*"]}', "fanout")):
         r = w.tl("run", w.crawl("greedy-" + name, {"collector": "greedy"}, leash=leash))
-        eq(f"a child cannot loosen {name}: two runs, 500 refusals, all on record", (r.code, len(w.runs(r.root)), {x["reason"]: 0 for x in w.leashed(r.root)},
+        eq(f"a child cannot loosen {name}: two runs, 500 refusals, all on record", (r.code,
+           len(w.runs(r.root)), {x["reason"]: 0 for x in w.leashed(r.root)},
            len(w.leashed(r.root)), {x["times"] for x in w.leashed(r.root)}), (0, 2, {reason: 0}, 500, {1}))
 
 
 # ---- depth does not race
 
-SHORT = {"/": ["/slow", "/f1"], "/f1": ["/f2"], "/f2": ["/f3"], "/f3": ["/f4", "/target"], "/f4": [], "/slow": ["/target"], "/target": ["/t1"],
+SHORT = {"/": ["/slow", "/f1"], "/f1": ["/f2"], "/f2": ["/f3"], "/f3": ["/f4", "/target"], "/f4": [],
+    "/slow": ["/target"], "/target": ["/t1"],
          "/t1": ["/t2"], "/t2": ["/t3"], "/t3": []}
 DEPTHS = {"/": 1, "/slow": 2, "/f1": 2, "/f2": 3, "/f3": 4, "/f4": 5, "/target": 3, "/t1": 4, "/t2": 5}
 
@@ -153,16 +169,18 @@ def slow_short_path():
     site = Site(script=pages(SHORT, **{"/slow": "delay 2000"}))
     w = World()
     r, asked = crawl(w, site, "race", "{depth: 5}")
-    eq("a page at the end of a slow short path and a fast long one: by the short one, with all that is within the leash", depths(w, site, r.root), DEPTHS)
+    eq("a page at the end of a slow short path and a fast long one: by the short one, with all behind it",
+       depths(w, site, r.root), DEPTHS)
     eq("each page was asked for once", set(asked.values()), {1})
     same("only what is too far by the shortest way was refused", refused(w, site, r.root, "depth"), ["/t3"])
     site.close()
 
 
 def parked_start():
-    """/slow asks to come back in 31 s: it is parked, and does not hold up the rest. The target is fetched from afar first."""
+    """/slow asks to come back in 31 s: it is parked, and holds nobody up. The target is fetched from afar first."""
     global parked
-    site = Site(script=pages(SHORT).replace("on /slow\n", "on /slow\n  status 503\n  header Retry-After: 31\n  body later\nnext\n"))
+    site = Site(script=pages(SHORT).replace("on /slow\n",
+        "on /slow\n  status 503\n  header Retry-After: 31\n  body later\nnext\n"))
     w = World()
     parked = site, w, w.start("run", w.crawl("parked", site.base + "/", leash="{depth: 5}"))
 
@@ -170,8 +188,10 @@ def parked_start():
 def parked_end():
     site, w, child = parked
     r = child.wait()
-    eq("a parked run holds nobody up; when it comes back, what it leads to is nearer, and nothing is lost", (r.code, depths(w, site, r.root)), (0, DEPTHS))
-    eq("nothing but the parked page was asked for twice: links are put again from the document", {k: v for k, v in site.asked().items() if v != 1}, {"/slow": 2})
+    eq("a parked run holds nobody up; when it comes back, what it leads to is nearer, and nothing is lost", (r.code,
+       depths(w, site, r.root)), (0, DEPTHS))
+    eq("nothing but the parked page was asked for twice: links are put again from the document", {k: v for k,
+       v in site.asked().items() if v != 1}, {"/slow": 2})
     none("the crawl's books balance", w.faults(r.root))
     site.close()
 
@@ -199,10 +219,12 @@ def heavy_tail():
     for seed in (1, 2, 3):
         site = Site(script=pages(graph, **{x: f"delay-tail {seed} 1 600" for x in name}))
         r, asked = crawl(w, site, f"tail-{seed}", f"{{depth: {leash}}}")
-        eq(f"heavy-tailed latency, {seed}: every page at its breadth-first distance", depths(w, site, r.root), {x: d + 1 for x, d in distance.items() if d < leash})
+        eq(f"heavy-tailed latency, {seed}: every page at its breadth-first distance",
+           depths(w, site, r.root), {x: d + 1 for x, d in distance.items() if d < leash})
         eq(f"heavy-tailed latency, {seed}: each once", {v for v in asked.values()}, {1})
         # a page may be refused to a parent that is too deep before a nearer one asks for it: that is on record, too
-        same(f"heavy-tailed latency, {seed}: refused for good is what is one step beyond", set(refused(w, site, r.root, "depth")) - set(asked),
+        same(f"heavy-tailed latency, {seed}: refused for good is what is one step beyond",
+             set(refused(w, site, r.root, "depth")) - set(asked),
              [x for x, d in distance.items() if d == leash])
         site.close()
 

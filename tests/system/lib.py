@@ -336,7 +336,8 @@ class World:
         copy_plugins(self.dir / "plugins", plugins)
         self.config = self.dir / "trotline.yml"
         self.configure(config, lake)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("TROTLINE") and not k.lower().endswith("_proxy")}
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("TROTLINE")
+            and not k.lower().endswith("_proxy")}
         self.env.update(HOME=str(self.dir), TZ="NST3:30", LC_ALL="C.UTF-8", no_proxy="*")  # times are UTC all the same
         self.env.pop("XDG_CACHE_HOME", None)
         self.env.pop("XDG_CONFIG_HOME", None)
@@ -347,7 +348,8 @@ class World:
         os.chmod(self.config, 0o644)
         self.lake, self.catalog = self.dir / lake, self.dir / catalog
 
-    def crawl(self, name, *lines, leash=None, react="", target="{org: acme, project: water, name: kayaking}", file=None):
+    def crawl(self, name, *lines, leash=None, react="", target="{org: acme, project: water, name: kayaking}",
+            file=None):
         """A crawl file. A line is a URL, or a dict (collector, args, leash, name). JSON is YAML."""
         path = self.dir / f"{file or name}.yml"
         text = f"crawl: {json.dumps(name, ensure_ascii=False)}\ntarget: {target}\n"
@@ -404,7 +406,8 @@ class World:
 
     def files(self, below=""):
         top = self.lake / below
-        return sorted(os.path.relpath(os.path.join(folder, f), self.lake) for folder, _, names in os.walk(top) for f in names)
+        return sorted(os.path.relpath(os.path.join(folder, f), self.lake) for folder, _,
+            names in os.walk(top) for f in names)
 
     def documents(self, root=None):
         return [Document(self.lake, p) for p in self.files("documents") if root is None or f"/clct_uuid={root}/" in p]

@@ -1,9 +1,11 @@
 # System tests, in the order of their length.
 SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh
+SYSTEM_TESTS += tests/system/collector.sh
 SYSTEM_TESTS += tests/system/crawl.py
 SYSTEM_TESTS += tests/system/exec.sh
 SYSTEM_TESTS += tests/system/exits.py
+SYSTEM_TESTS += tests/system/fetch.py
 SYSTEM_TESTS += tests/system/hostile.py
 SYSTEM_TESTS += tests/system/leash.py
 SYSTEM_TESTS += tests/system/probe.sh

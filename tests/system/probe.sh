@@ -128,9 +128,8 @@ check 'each answer comes before the next line is given' "$answers" \
 eval "exec ${ASK[1]}>&-"
 wait "$asked"
 check 'and the end of the input ends it' $? 0
-check 'an output that cannot be written ends with 9' \
-  "$([ ! -c /dev/full ] || echo '{}' | "$trotline" probe url 2>&1 > /dev/full | grep -c 'cannot write'; echo "${PIPESTATUS[1]}")" \
-  "$([ ! -c /dev/full ] || echo 1; echo 0)"
+echo '{}' | "$trotline" probe url > /dev/full 2> err
+check 'an output that cannot be written ends with 9' "$? $(grep -c 'cannot write' err)" '9 1'
 
 # ---- usage
 usage() { # usage NAME CODE TEXT ARGUMENTS: nothing on stdout, one line on stderr that holds TEXT

@@ -416,6 +416,7 @@ static void work(const char *path, int number) {
         commit(w);
     }
     store_close(w->s);
+    buf_free(&w->text);
     free(w);
 }
 
