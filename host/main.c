@@ -12,6 +12,7 @@
 #include "cmd/help.h"
 #include "engine/plugin_child.h"
 #include "engine/program.h"
+#include "engine/shim.h"
 #include "engine/worker.h"
 
 /* Without these, the catalog might be opened as descriptor 1 and then printed into. */
@@ -106,6 +107,10 @@ static int run_command(int argc, char **argv, const struct cmd_globals *g) {
 
 int main(int argc, char **argv) {
     struct cmd_globals g = {0};
+    if (argc > 1 && strcmp(argv[1], SHIM_ARGUMENT) == 0)
+        return shim_main(argc, argv);
+    if (argc == 2 && strcmp(argv[1], SHIM_GUARD_ARGUMENT) == 0)
+        return shim_guard_main();
     have_standard_files();
     program_setup();
     plugin_self(program_path());

@@ -175,6 +175,7 @@ host_libhost_a_SOURCES += \
 	host/engine/recover.h \
 	host/engine/run.c \
 	host/engine/run.h \
+	host/engine/run_facts.c \
 	host/engine/run_fetch.c \
 	host/engine/run_output.c \
 	host/engine/run_read.c \
@@ -182,12 +183,17 @@ host_libhost_a_SOURCES += \
 	host/engine/secret.c \
 	host/engine/secret.h \
 	host/engine/shared.h \
+	host/engine/shim.c \
+	host/engine/shim.h \
 	host/engine/super.c \
 	host/engine/super.h \
 	host/engine/super_begin.c \
 	host/engine/super_claim.c \
 	host/engine/super_commit.c \
 	host/engine/super_exec.c \
+	host/engine/super_exec.h \
+	host/engine/super_exec_ask.c \
+	host/engine/super_facts.c \
 	host/engine/super_inside.h \
 	host/engine/super_jobs.c \
 	host/engine/super_messages.c \
@@ -208,6 +214,7 @@ host_libhost_a_SOURCES += \
 	host/engine/worker_crash.c \
 	host/engine/worker_inside.h \
 	host/engine/worker_messages.c \
+	host/engine/worker_process.c \
 	host/engine/worker_report.c \
 	host/engine/worker_services.c \
 	host/cmd/cat.c \

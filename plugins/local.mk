@@ -9,6 +9,14 @@ plugins_http_http_la_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_http_http_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_http_http_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
+pluginexec_LTLIBRARIES += plugins/exec/exec.la
+plugins_exec_exec_la_SOURCES = plugins/exec/exec.c plugins/exec/wire.c plugins/exec/wire.h
+plugins_exec_exec_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_exec_exec_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+plugins_exec_exec_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+execexamplesdir = $(docdir)/examples/exec
+dist_execexamples_SCRIPTS = plugins/exec/examples/list.py plugins/exec/examples/list.sh
+
 install-exec-hook:
 	cd $(DESTDIR)$(pluginexecdir) && for f in $(pluginexec_LTLIBRARIES); do rm -f "$${f##*/}"; done
 uninstall-hook:

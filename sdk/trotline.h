@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TL_ABI_MAJOR 1u /* another value: not loaded */
-#define TL_ABI_MINOR 0u /* grows with every appended field */
+#define TL_ABI_MINOR 1u /* grows with every appended field */
 
 enum tl_status {
     TL_OK = 0,
@@ -31,6 +31,7 @@ enum tl_level { TL_ERROR, TL_WARN, TL_INFO, TL_DEBUG };
 enum tl_class { TL_PAGE_REQUEST, TL_API_REQUEST, TL_FEED_REQUEST }; /* robots.txt governs the first */
 enum tl_type { TL_TEXT = 1, TL_INT, TL_BOOL, TL_BYTES, TL_MILLIS, TL_URL, TL_SECRET, TL_JSON };
 enum { TL_LIST = 1u, TL_REQUIRED = 2u }; /* option flags; a TL_LIST field is a struct tl_list */
+enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
     TL_PAGE = 1u,                         /* next page of the same list: same depth, no fan-out */
     TL_SAME = 2u                          /* this run's own arguments, but for those named in the child */
@@ -96,6 +97,7 @@ struct tl_program {        /* runs in the supervisor; name must be declared in t
     const char *const *argv, *const *env; const char *cwd; /* cwd: relative to tl_cache_dir */
     struct tl_span input; int64_t timeout_ms; size_t max_output;
     int status; struct tl_span out, err; /* filled in */
+    unsigned flags;                      /* 1.1: TL_OFFLINE */
 };
 struct tl_link { const char *url, *rel, *text, *source; int64_t position; };
 struct tl_html {           /* what one pass over a page found; all of it UTF-8 */
@@ -143,6 +145,11 @@ struct tl_host { /* append only */
     int (*element)(struct tl_run *, const struct tl_document *, const char *dataset, size_t n, struct tl_element *);
     int (*item)(struct tl_run *, const struct tl_element *);
     int (*link)(struct tl_run *, const struct tl_document *, const char *dataset, size_t n, struct tl_link *); /* of put_links; TL_NOTFOUND: end */
+    int (*process_start)(struct tl_run *, const struct tl_program *); /* 1.1: from here on */
+    int (*process_write)(struct tl_run *, struct tl_span);
+    int (*process_line)(struct tl_run *, struct tl_span *line);
+    int (*process_end)(struct tl_run *, int *status, struct tl_span *err);
+    const char *(*reason)(struct tl_run *);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -151,7 +158,7 @@ struct tl_collector { /* append only; NULL is a default */
     const struct tl_option *options, *arguments; /* each ended by .name == NULL */
     size_t options_size, arguments_size;
     const struct tl_dataset *datasets;
-    const char *const *programs, *const *hosts; /* declared for tl_exec; declared endpoints */
+    const char *const *programs, *const *hosts; /* for tl_exec, "*": those its option `programs` lists; declared endpoints */
     int (*open)(const struct tl_host *, const void *options, void **self); /* once a worker */
     void (*close)(void *self);
     int (*collect)(void *self, struct tl_run *, const void *arguments);
@@ -198,6 +205,24 @@ static inline int tl_html(struct tl_run *r, const struct tl_response *a, struct 
 static inline int tl_put_links(struct tl_run *r, const char *dataset, const struct tl_html *h) { return r->host->put_links(r, dataset, h); }
 static inline int tl_attach(struct tl_run *r, const char *name, const char *media_type, int *fd) { return r->host->attach(r, name, media_type, fd); }
 static inline int tl_exec(struct tl_run *r, struct tl_program *p) { return r->host->exec(r, p); } /* (waits) */
+/* A program that is talked to while it runs, one a run at a time; `input` is written first. All but start (wait). A program may be
+ * gone at any time: TL_NOTFOUND, and process_end tells how it ended. An empty span ends its input. */
+static inline int tl_process_start(struct tl_run *r, const struct tl_program *p) {
+    return TL_HAS(r->host, process_start) ? r->host->process_start(r, p) : TL_UNSUPPORTED;
+}
+static inline int tl_process_write(struct tl_run *r, struct tl_span text) {
+    return TL_HAS(r->host, process_write) ? r->host->process_write(r, text) : TL_UNSUPPORTED;
+}
+/* The next line of its output without its end, NUL-ended, until the next call for this process; TL_NOTFOUND: there are no more. */
+static inline int tl_process_line(struct tl_run *r, struct tl_span *line) {
+    return TL_HAS(r->host, process_line) ? r->host->process_line(r, line) : TL_UNSUPPORTED;
+}
+/* Ends its input, drops what it still says, waits. status as of tl_exec; err: the last of its error output. */
+static inline int tl_process_end(struct tl_run *r, int *status, struct tl_span *err) {
+    return TL_HAS(r->host, process_end) ? r->host->process_end(r, status, err) : TL_UNSUPPORTED;
+}
+/* Takes back the reason that was recorded, for who goes on in spite of it; NULL: there is none. */
+static inline const char *tl_reason(struct tl_run *r) { return TL_HAS(r->host, reason) ? r->host->reason(r) : NULL; }
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -223,5 +248,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
 }
 
 /* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
- * 1.0  2026-11  first */
+ * 1.0  2026-11  first
+ * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*" */
 #endif

@@ -5,7 +5,9 @@ build=$(cd "$1" && pwd)
 demo=$build/demo
 trotline=$build/host/trotline
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-[ -t 1 ] && [ -z "${NO_COLOR:-}" ] || say() { printf '\n== %s\n' "$*"; }
+if [ ! -t 1 ] || [ -n "${NO_COLOR:-}" ]; then
+    say() { printf '\n== %s\n' "$*"; }
+fi
 show() { printf '$ %s\n' "$*"; "$@"; }
 
 rm -rf "$demo"

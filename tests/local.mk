@@ -26,8 +26,19 @@ include tests/system/local.mk
 dist_check_SCRIPTS += $(SYSTEM_TESTS)
 TESTS += $(SYSTEM_TESTS)
 
+# ---- the program as if it had been configured for tests/system/staged, where install.sh puts it
+check_PROGRAMS += tests/system/trotline-staged
+tests_system_trotline_staged_SOURCES = host/main.c host/cmd/new.c host/engine/config.c
+tests_system_trotline_staged_CFLAGS = $(HOST_CFLAGS)
+tests_system_trotline_staged_CPPFLAGS = $(AM_CPPFLAGS) -DTROTLINE_PLUGINDIR='"$(abs_top_builddir)/tests/system/staged$(pluginexecdir)"' \
+	-DTROTLINE_DATADIR='"$(abs_top_builddir)/tests/system/staged$(pkgdatadir)"'
+tests_system_trotline_staged_LDADD = host/libhost.a $(HOST_LIBS)
+
 # ---- fuzz targets: their corpora are replayed as ordinary tests
 include tests/fuzz/local.mk
+
+# ---- other targets
+include tests/targets.mk
 
 TEST_EXTENSIONS = .sh .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
@@ -39,5 +50,6 @@ AM_TESTS_ENVIRONMENT = \
 	FIXTURE='$(abs_top_builddir)/tests/server/fixture'; export FIXTURE; \
 	TROTLINE_TEST_PLUGINS='$(abs_top_builddir)/plugins/http/.libs'; export TROTLINE_TEST_PLUGINS; \
 	TROTLINE_BAD_PLUGINS='$(abs_top_builddir)/tests/bad/.libs'; export TROTLINE_BAD_PLUGINS; \
+	TROTLINE_BUILD='$(abs_top_builddir)'; export TROTLINE_BUILD; \
 	TROTLINE_SOURCE='$(abs_top_srcdir)'; export TROTLINE_SOURCE; \
 	LC_ALL=C.UTF-8; export LC_ALL;

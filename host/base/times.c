@@ -60,10 +60,24 @@ int64_t time_from_civil(const struct civil *c) {
            c->micro;
 }
 
+/* The number in so many digits, and what parts it from the next. */
+static char *put_number(char *at, int number, int count, char then) {
+    for (int i = count; i-- > 0; number /= 10)
+        at[i] = (char)('0' + number % 10);
+    at[count] = then;
+    return at + count + 1;
+}
+
 char *time_text(int64_t us, char out[TIME_TEXT]) {
     struct civil c = time_civil(us);
-    snprintf(out, TIME_TEXT, "%04d-%02d-%02dT%02d:%02d:%02d.%06dZ", c.year % 10000, c.month, c.day, c.hour, c.minute,
-             c.second, c.micro);
+    char *at = put_number(out, c.year < 0 ? 0 : c.year % 10000, 4, '-');
+    at = put_number(at, c.month, 2, '-');
+    at = put_number(at, c.day, 2, 'T');
+    at = put_number(at, c.hour, 2, ':');
+    at = put_number(at, c.minute, 2, ':');
+    at = put_number(at, c.second, 2, '.');
+    at = put_number(at, c.micro, 6, 'Z');
+    *at = '\0';
     return out;
 }
 

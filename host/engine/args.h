@@ -31,6 +31,9 @@ struct args_secrets {
 };
 int args_fill(const struct tl_option *table, size_t struct_size, struct tl_span json, struct arena *arena,
               const struct args_secrets *secrets, void **out, struct fail *why);
+/* The same for many: `defaults` is what args_fill made of {}, and must live as long. */
+int args_fill_over(const struct tl_option *table, size_t struct_size, const void *defaults, struct tl_span json,
+                   struct arena *arena, const struct args_secrets *secrets, void **out, struct fail *why);
 /* The JSON object of a child's arguments as its collector gave them (tl_child.args or args_json). */
 int args_of_child(struct buf *out, const struct tl_child *child);
 #endif

@@ -106,11 +106,27 @@ static int put_value(struct fill *f, const struct tl_option *o, const struct tl_
     return wrong(f, o->name);
 }
 
+static int put_default(struct fill *f, const struct tl_option *o, char *into) {
+    AUTO_BUF struct buf dflt = BUF_INIT;
+    struct tl_json v;
+    struct args_slot slot = {.what = "argument",
+                             .name = o->name,
+                             .dflt = o->dflt,
+                             .choices = o->choices,
+                             .type = o->type,
+                             .flags = o->flags};
+    int rc = args_default(&slot, &dflt, f->why);
+    if (rc == TL_NOTFOUND)
+        return TL_OK;
+    if (!rc && json_parse(buf_span(&dflt), &v))
+        rc = wrong(f, o->name);
+    return rc ? rc : put_value(f, o, &v, into + o->offset);
+}
+
 int args_fill(const struct tl_option *table, size_t struct_size, struct tl_span json, struct arena *arena,
               const struct args_secrets *secrets, void **out, struct fail *why) {
     struct fill f = {arena, secrets, why};
     struct tl_json root, v;
-    AUTO_BUF struct buf dflt = BUF_INIT;
     char *into = arena_alloc(arena, struct_size ? struct_size : 1);
     if (!into)
         return no_memory(&f);
@@ -119,26 +135,32 @@ int args_fill(const struct tl_option *table, size_t struct_size, struct tl_span 
         return fail_set(why, TL_INVALID, "the arguments are no JSON object");
     for (size_t i = 0; table && i < ARGS_SLOTS && table[i].name; i++) {
         const struct tl_option *o = &table[i];
-        int rc = json_get(&root, o->name, &v);
-        if (rc) {
-            struct args_slot slot = {.what = "argument",
-                                     .name = o->name,
-                                     .dflt = o->dflt,
-                                     .choices = o->choices,
-                                     .type = o->type,
-                                     .flags = o->flags};
-            buf_reset(&dflt);
-            rc = args_default(&slot, &dflt, why);
-            if (rc == TL_NOTFOUND)
-                continue;
-            if (!rc && json_parse(buf_span(&dflt), &v))
-                rc = wrong(&f, o->name);
-        }
-        if (!rc)
-            rc = put_value(&f, o, &v, into + o->offset);
+        int rc = json_get(&root, o->name, &v) ? put_default(&f, o, into) : put_value(&f, o, &v, into + o->offset);
         if (rc)
             return rc;
     }
+    *out = into;
+    return TL_OK;
+}
+
+int args_fill_over(const struct tl_option *table, size_t struct_size, const void *defaults, struct tl_span json,
+                   struct arena *arena, const struct args_secrets *secrets, void **out, struct fail *why) {
+    struct fill f = {arena, secrets, why};
+    struct tl_json root, member = {0};
+    char *into = arena_alloc(arena, struct_size ? struct_size : 1);
+    if (!into)
+        return no_memory(&f);
+    memcpy(into, defaults, struct_size);
+    if (json_parse(json.len ? json : span_of("{}"), &root) || root.type != TL_JSON_OBJECT)
+        return fail_set(why, TL_INVALID, "the arguments are no JSON object");
+    while (json_next(&root, &member) == TL_OK)
+        for (size_t i = 0; table && i < ARGS_SLOTS && table[i].name; i++) {
+            if (!json_key_is(&member, table[i].name))
+                continue;
+            int rc = put_value(&f, &table[i], &member, into + table[i].offset);
+            if (rc)
+                return rc;
+        }
     *out = into;
     return TL_OK;
 }

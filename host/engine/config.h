@@ -35,6 +35,7 @@ struct config {
     struct { int64_t max /* 0: auto */, inflight, stall_us, run_us, memory; } workers;
     struct {
         int64_t timeout_us, max_body, max_redirects, retries, per_host;
+        int64_t full_every; /* of a page that its server calls unchanged; 0: never */
         int64_t delay_us; /* -1: auto */
         bool robots, private_allowed, http2;
         const char *proxy, *ca; /* ca: a file with certificates that are trusted beside the system's */

@@ -134,6 +134,8 @@ static const struct schema_key fetch_keys[] = {
      .help = "where all requests go through"},
     {"ca", SCHEMA_TEXT, 0, FIELD(fetch.ca), .min = 1, .max = TEXT_LONG, .check = check_ca,
      .help = "certificates in PEM form that are trusted beside the system's"},
+    {"full_every", SCHEMA_INT, 0, FIELD(fetch.full_every), .min = 0, .max = 100000, .dflt = "10",
+     .help = "a page that its server calls unchanged is fetched in full each so many times; 0: never"},
     {"http2", SCHEMA_BOOL, 0, FIELD(fetch.http2), .dflt = "true", .help = "HTTP/2 where the host offers it"},
     {"from", SCHEMA_TEXT, 0, FIELD(from), .min = 3, .max = 254, .check = check_from,
      .help = "a mail address, told to every host"},

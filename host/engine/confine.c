@@ -64,6 +64,23 @@ static void allow(int rules, const char *path, uint64_t access) {
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &attr, 0);
 }
 
+/* Writing alone, and, where the kernel can, no TCP, no abstract sockets, no signals to who is not confined in the same way. Whatever the
+ * rules say, who has some cannot look into the memory of who has not: the supervisor's sockets are out of reach. */
+static bool restrict_writing(const char *folder) {
+    int abi = confine_landlock_abi();
+    const struct {
+        uint64_t fs, net, scoped; /* as later kernels have it than the headers may know */
+    } attr = {handled(abi) & ~(uint64_t)(READING | LANDLOCK_ACCESS_FS_EXECUTE), abi >= 4 ? 3 : 0, abi >= 6 ? 3 : 0};
+    if (!abi)
+        return false;
+    AUTO_CLOSE int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    if (rules < 0)
+        return false;
+    allow(rules, folder, attr.fs & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK));
+    allow(rules, "/dev/null", LANDLOCK_ACCESS_FS_WRITE_FILE);
+    return syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+}
+
 static bool restrict_files(const struct confine *c) {
     int abi = confine_landlock_abi();
     if (!abi)
@@ -141,11 +158,64 @@ static bool restrict_calls(void) {
     const struct sock_fprog program = {.len = n, .filter = f};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
+
+/* Sockets; and what would take them from another process, from the kernel by a side door, or give a network of its own making. */
+static const int offline[] = {
+    SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_ptrace, SYS_process_vm_readv,
+    SYS_process_vm_writev, SYS_pidfd_getfd, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot,
+    SYS_open_by_handle_at, SYS_keyctl, SYS_add_key, SYS_request_key,
+#ifdef SYS_fsopen
+    SYS_fsopen, SYS_move_mount, SYS_open_tree,
+#endif
+};
+enum { OFFLINE = COUNT_OF(offline), NEW_SPACES = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP };
+
+static bool restrict_network(void) {
+    struct sock_filter f[2 * OFFLINE + 40];
+    unsigned short n = 0;
+    f[n++] = (struct sock_filter)LOAD(arch);
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    f[n++] = (struct sock_filter)LOAD(nr);
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* x32 */
+    f[n++] = (struct sock_filter)DENY;
+    for (size_t i = 0; i < OFFLINE; i++) {
+        f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)offline[i], 0, 1);
+        f[n++] = (struct sock_filter)DENY;
+    }
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+    /* processes yes, with name spaces of their own no */
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(0));
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NEW_SPACES, 0, 1);
+    f[n++] = (struct sock_filter)DENY;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    /* a pair of streams leads to nobody else; a datagram socket of a pair could still send anywhere */
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 4);
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(1));
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf);
+    f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1 /* SOCK_STREAM */, 1, 0);
+    f[n++] = (struct sock_filter)DENY;
+    f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {.len = n, .filter = f};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
 #else
 static bool restrict_calls(void) {
     return false;
 }
+static bool restrict_network(void) {
+    return false;
+}
 #endif
+
+bool confine_offline(const char *write_folder) {
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return false;
+    restrict_writing(write_folder);
+    return restrict_network();
+}
 
 static bool limit(int what, size_t most) {
     const struct rlimit l = {most, most};

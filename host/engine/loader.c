@@ -161,7 +161,7 @@ static bool below(const char *path, const char *folder) {
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || (n == 1 && *folder == '/'));
 }
 
-static int permitted(const char *file, char real[PATH_MAX], struct fail *why) {
+static int sound(const char *file, char real[PATH_MAX], const char *kind, bool elf, struct fail *why) {
     char top[PATH_MAX];
     struct stat st;
     int rc = folder_of(file, top, why);
@@ -170,20 +170,33 @@ static int permitted(const char *file, char real[PATH_MAX], struct fail *why) {
     if (!realpath(file, real))
         return fail_errno(why, TL_INVALID, "it cannot be found");
     if (!below(real, top))
-        return fail_set(why, TL_INVALID, "it is a symbolic link that leaves the plugin folder (to %.300s)", real);
+        return fail_set(why, TL_INVALID, "it is a symbolic link that leaves the %s folder (to %.300s)",
+                        elf ? "plugin" : "program's", real);
     AUTO_CLOSE int fd = open(real, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st))
         return fail_errno(why, TL_INVALID, "it cannot be opened");
     if (!S_ISREG(st.st_mode))
-        return fail_set(why, TL_INVALID, "it is not a regular file, so not a shared object");
+        return fail_set(why, TL_INVALID, "it is not a regular file, so not %s", kind);
     if ((rc = check_owner(real, &st, false, why)) || (rc = check_folders(real, top, why)))
         return rc;
-    return check_elf(fd, why);
+    return elf ? check_elf(fd, why) : TL_OK;
+}
+
+static int permitted(const char *file, char real[PATH_MAX], struct fail *why) {
+    return sound(file, real, "a shared object", true, why);
 }
 
 int loader_permitted(const char *file, struct fail *why) {
     char real[PATH_MAX];
     return permitted(file, real, why);
+}
+
+int loader_program(const char *file, struct fail *why) {
+    char real[PATH_MAX];
+    int rc = sound(file, real, "a program", false, why);
+    if (!rc && access(real, X_OK))
+        rc = fail_errno(why, TL_INVALID, "it cannot be executed (chmod +x)");
+    return rc;
 }
 
 /* ---- what it says about itself */
@@ -308,6 +321,8 @@ static int check_datasets(const struct tl_dataset *d, struct fail *why) {
 
 static bool program_ok(const char *name) {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-");
+    if (strcmp(name, "*") == 0) /* those that its option `programs` lists */
+        return true;
     return n && n <= 64 && !name[n] && *name != '.' && *name != '-';
 }
 

@@ -13,13 +13,21 @@
 
 enum { MESSAGE_MAX = 60 * 1024 };
 enum { WISH_REACT = 0x80 }; /* in the flags of a wish: it was made by react */
+enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS }; /* kinds of MESSAGE_STATE_GET */
 enum message_type {
     /* supervisor to worker */
     MESSAGE_HELLO = 1, MESSAGE_SCOPE, MESSAGE_RUN, MESSAGE_REACT, MESSAGE_CANCEL, MESSAGE_KNOWN, MESSAGE_STATE, MESSAGE_EXEC_PART,
-    MESSAGE_EXEC_END, MESSAGE_QUIT,
+    MESSAGE_EXEC_END, MESSAGE_QUIT, MESSAGE_EXEC_TAKEN,
     /* worker to supervisor */
-    MESSAGE_READY = 64, MESSAGE_WISHES, MESSAGE_STATE_SET, MESSAGE_ATTACHED, MESSAGE_DONE, MESSAGE_STATE_GET, MESSAGE_EXEC, MESSAGE_LOG
+    MESSAGE_READY = 64, MESSAGE_WISHES, MESSAGE_STATE_SET, MESSAGE_ATTACHED, MESSAGE_DONE, MESSAGE_FACT, MESSAGE_STATE_GET, MESSAGE_EXEC, MESSAGE_LOG,
+    MESSAGE_EXEC_INPUT
 };
+
+enum { EXEC_STREAM = 1, EXEC_OFFLINE = 2 }; /* flags of EXEC */
+/* Of a streaming program, each side sends the other at most so many bytes more than it was told are taken: EXEC_TAKEN for what went into
+ * the program, the count in EXEC_INPUT for what came out of it. So neither side ever holds more of it, however slow the other is. */
+enum { EXEC_WINDOW = 256 * 1024 };
+enum exec_input { EXEC_BYTES, EXEC_CLOSE /* its input ends */, EXEC_FAREWELL /* and it has EXEC_GRACE to end, too */ };
 
 /* Building: message_start, the put functions, then port_send. The buffer is reused. */
 void message_start(struct buf *m, enum message_type type);

@@ -57,4 +57,5 @@ void plugin_json(struct buf *out, const struct plugin *p); /* the description as
  * sentence each. Never dlclosed. *out lives as long as the process: a host-sized copy in which fields the file does not know are NULL. */
 int loader_open(const char *file, const struct tl_collector **out, struct fail *why);
 int loader_permitted(const char *file, struct fail *why); /* the checks that need no loading; used before a child is started, too */
+int loader_program(const char *file, struct fail *why); /* the same for an executable that a collector runs: owner, mode, folders */
 #endif

@@ -50,6 +50,7 @@ void run_free(struct run *r) {
     free(r->wish);
     free(r->asked);
     free(r->state);
+    free(r->fact);
     free(r->attachment);
     free(r);
 }
@@ -60,6 +61,7 @@ static int vfail(struct run *r, int status, const char *reason, const char *fmt,
     if (!r->error[0]) {
         vsnprintf(r->error, sizeof r->error, fmt, ap);
         r->reason = reason;
+        r->refused = status == TL_REFUSED;
     }
     return status;
 }
@@ -164,8 +166,49 @@ static int host_exec(struct tl_run *pub, struct tl_program *p) {
     struct run *r = run_of(pub);
     if (!r->backend->exec)
         return run_fail(r, TL_UNSUPPORTED, "invalid", "programs cannot be run here");
-    int rc = r->backend->exec(r, p);
+    struct tl_program own = {0};
+    RUN_TAKE(own, p);
+    int rc = r->backend->exec(r, &own);
+    RUN_GIVE(p, own);
     return rc == TL_CANCEL ? cancelled(r) : rc;
+}
+
+static int host_process_start(struct tl_run *pub, const struct tl_program *p) {
+    struct run *r = run_of(pub);
+    struct tl_program own = {0};
+    if (!r->backend->process_start)
+        return run_fail(r, TL_UNSUPPORTED, "invalid", "programs cannot be run here");
+    RUN_TAKE(own, p);
+    int rc = r->backend->process_start(r, &own);
+    return rc == TL_CANCEL ? cancelled(r) : rc;
+}
+
+static int host_process_write(struct tl_run *pub, struct tl_span text) {
+    struct run *r = run_of(pub);
+    int rc = r->backend->process_write ? r->backend->process_write(r, text) : TL_UNSUPPORTED;
+    return rc == TL_CANCEL ? cancelled(r) : rc;
+}
+
+static int host_process_line(struct tl_run *pub, struct tl_span *line) {
+    struct run *r = run_of(pub);
+    int rc = r->backend->process_line ? r->backend->process_line(r, line) : TL_UNSUPPORTED;
+    return rc == TL_CANCEL ? cancelled(r) : rc;
+}
+
+static int host_process_end(struct tl_run *pub, int *status, struct tl_span *err) {
+    struct run *r = run_of(pub);
+    int rc = r->backend->process_end ? r->backend->process_end(r, status, err) : TL_UNSUPPORTED;
+    return rc == TL_CANCEL ? cancelled(r) : rc;
+}
+
+/* What is taken over by the collector is the run's no more; that something was refused stays on record, should it say so in the end. */
+static const char *host_reason(struct tl_run *pub) {
+    struct run *r = run_of(pub);
+    const char *text = r->error[0] ? arena_text(&r->arena, r->error, strlen(r->error)) : NULL;
+    r->error[0] = '\0';
+    r->reason = NULL;
+    r->refused = false;
+    return text;
 }
 
 static const char *host_cache_dir(struct tl_run *pub) {
@@ -234,7 +277,9 @@ const struct tl_host run_host = {
     .put = run_put, .attach = run_attach, .attach_file = run_attach_file, .state_get = host_state_get, .state_put = host_state_put,
     .spawn = run_spawn, .result_name = host_result_name, .exec = host_exec, .cache_dir = host_cache_dir, .fail = host_fail,
     .log = host_log, .html = run_html, .put_links = run_put_links, .json = host_json, .json_next = host_json_next,
-    .json_text = host_json_text, .url = host_url, .element = run_element, .item = host_item, .link = run_link};
+    .json_text = host_json_text, .url = host_url, .element = run_element, .item = host_item, .link = run_link,
+    .process_start = host_process_start, .process_write = host_process_write, .process_line = host_process_line, .process_end = host_process_end,
+    .reason = host_reason};
 
 /* ---- collect and react */
 
@@ -246,7 +291,7 @@ void run_collect(struct run *r, void *self, const void *args) {
         r->finished_us = r->started_us;
     if (r->cancelled && rc != TL_OK)
         rc = TL_CANCEL;
-    if (r->refusal && rc != TL_OK)
+    if (r->refusal && r->refused && rc != TL_OK && rc != TL_PARTIAL) /* of a part of several, the rest is worth keeping */
         rc = TL_REFUSED;
     switch (rc) {
     case TL_OK:

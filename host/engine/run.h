@@ -24,9 +24,14 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*fetch)(struct run *, const struct tl_request *, int attach_fd, struct fetch_answer *); /* TL_OK or TL_CANCEL */
     int (*state_get)(struct run *, const char *key, struct buf *value);                       /* TL_NOTFOUND */
     int (*exec)(struct run *, struct tl_program *);
+    int (*process_start)(struct run *, const struct tl_program *);
+    int (*process_write)(struct run *, struct tl_span);
+    int (*process_line)(struct run *, struct tl_span *line);
+    int (*process_end)(struct run *, int *status, struct tl_span *err);
     int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd);    /* a new file in staging */
     void (*unattach)(struct run *, const char *staged_name);                                    /* away with it again */
     const char *(*cache_dir)(struct run *);
+    int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag, struct buf *last_modified); /* TL_NOTFOUND */
     bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
     void (*log)(struct run *, enum tl_level, const char *text);
 };
@@ -47,6 +52,10 @@ struct run_attachment {
     int fd;
     int64_t bytes;
     struct sha256 sha256;
+};
+struct run_fact { /* what a run learned of URLs and hosts, remembered with its commit */
+    enum run_fact_kind { RUN_VALIDATOR, RUN_UNCHANGED, RUN_MOVED, RUN_ROBOTS } kind;
+    const char *a, *b, *c, *d; /* url, credential, etag, last_modified; from, to; host:port, state, text */
 };
 struct run_dataset {
     struct document_dataset d; /* element points to the array below */
@@ -88,6 +97,9 @@ struct run {
     size_t state_count, state_room;
     struct run_attachment *attachment;
     size_t attachment_count, attachment_room;
+    struct run_fact *fact;
+    size_t fact_count, fact_room;
+    const char *etag, *last_modified; /* conditions of the request under way */
     const char *result_name;
     int64_t started_us, finished_us, bytes, wire_bytes;
     int http_status;
@@ -113,7 +125,7 @@ struct run {
     const char *refusal;   /* hosts, robots, guard, scheme, or NULL */
     char error[RUN_TEXT_MAX];
     int64_t not_before_us; /* of TL_RETRY; 0: the host's back-off */
-    bool cancelled, reacting;
+    bool cancelled, reacting, refused; /* refused: reason and error are of a refusal */
 };
 
 struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector, struct hash *hash);
@@ -150,6 +162,10 @@ bool run_response_is_utf8(const struct tl_response *res); /* after run_response_
 /* run_read.c: documents as reactors and converters see them */
 int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *into);
 int run_link(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_link *into);
+/* run_facts.c */
+void run_fact(struct run *r, enum run_fact_kind kind, const char *a, const char *b, const char *c, const char *d);
+int run_conditions(struct run *r, const struct tl_request *q);                       /* before a request that is to be revalidated */
+void run_remember_validators(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it */
 /* run_spawn.c */
 int run_spawn(struct tl_run *pub, const struct tl_child *given);
 

@@ -120,8 +120,14 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     int fd = -1, rc;
     if (q.attach && (rc = run_attach(pub, q.attach, NULL, &fd)))
         return rc;
+    if ((rc = run_conditions(r, &q))) {
+        r->cancelled = true;
+        return rc;
+    }
     rc = r->backend->fetch(r, &q, fd, &x->answer);
     struct fetch_answer *a = &x->answer;
+    if (!rc && a->outcome == FETCH_ANSWER)
+        run_remember_validators(r, &q, a);
     r->wire_bytes += a->wire_bytes;
     r->bytes += a->result.body_bytes;
     if (rc)
@@ -141,6 +147,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     res.media_type = a->media_type;
     res.body = buf_span(&a->result.body);
     res.truncated = a->result.truncated;
+    res.not_modified = a->result.status == 304 && (r->etag || r->last_modified);
     res.headers = a->header;
     res.header_count = a->header_count;
     res.transfer = x;

@@ -168,8 +168,10 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
 }
 
 int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html *h) {
-    struct buf text = BUF_INIT;
+    enum { SCRATCH_MOST = 1 << 20 };
+    static struct buf text; /* its memory is used again by the next page's; nothing below waits */
     struct run *r = run_of(pub);
+    buf_shrink(&text, SCRATCH_MOST);
     buf_reserve(&text, h->link_count * 96 + 16);
     buf_lit(&text, "[");
     for (size_t i = 0; i < h->link_count; i++) {
@@ -187,16 +189,13 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
         buf_lit(&text, "}");
     }
     buf_lit(&text, "]");
-    char *copy = arena_text(&r->arena, text.data, text.len);
-    size_t len = text.len;
-    buf_free(&text);
     struct tl_html *kept = arena_alloc(&r->arena, sizeof *kept);
-    if (!copy || !kept)
+    if (!kept)
         return no_memory(r);
     *kept = (struct tl_html){.link = h->link, .link_count = h->link_count};
     r->own_links = kept;
     r->own_json = true; /* written by us: nobody needs to check it again */
-    int rc = run_put(pub, dataset, TL_ELEMENT(.data = {copy, len}, .media_type = "application/json", .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
+    int rc = run_put(pub, dataset, TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json", .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
     r->own_json = false;
     return rc;
 }

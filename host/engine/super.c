@@ -15,7 +15,7 @@
 #include "base/times.h"
 #include "engine/super_inside.h"
 
-enum { GROUP_RUNS = 256, GROUP_US = 20000, DRAIN_US = 4000000, POLL_MOST = 512 };
+enum { GROUP_RUNS = 256, GROUP_US = 50000, DRAIN_US = 4000000, POLL_MOST = 512 };
 
 /* ---- ending before the end */
 
@@ -279,6 +279,7 @@ static int set_up(struct super *s) {
     int rc = s->root->root ? super_scopes_load(s) : super_begin(s);
     if (!rc)
         rc = load_collectors(s);
+    s->has_validators = store_validators_any(s->store);
     if (!rc)
         rc = store_open_runs(s->store, s->root->root, &s->queued, &leased);
     if (!rc)

@@ -37,7 +37,8 @@ static struct super_host *host_of(struct super *s, int64_t key, struct tl_span u
     buf_add(&name, u.host.ptr, u.host.len);
     buf_printf(&name, ":%d", url_effective_port(&u));
     MEM_GROW(s->host, s->host_count, s->host_room);
-    s->host[s->host_count] = (struct super_host){key, pacing_find(&s->shared->pacing, buf_span(&name)), 0};
+    s->host[s->host_count] = (struct super_host){.key = key, .row = pacing_find(&s->shared->pacing, buf_span(&name))};
+    super_host_recall(s, &s->host[s->host_count]);
     return &s->host[s->host_count++];
 }
 

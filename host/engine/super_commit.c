@@ -142,29 +142,39 @@ static enum store_reason reason_of(const char *refusal) {
     return STORE_HOSTS; /* another scheme */
 }
 
+/* Is this route's dataset in the document? Of an unchanged one the reactor itself will see. */
+static bool has_type(const struct super_job *j, const char *type) {
+    struct tl_json sets, set = {0}, name;
+    if (!type || j->result_ref)
+        return true;
+    if (json_parse(span_of(j->datasets), &sets))
+        return false;
+    while (json_next(&sets, &set) == TL_OK) {
+        AUTO_BUF struct buf text = BUF_INIT;
+        if (json_find(set.raw, "/0", &name) == TL_OK && json_text(&name, &text) == TL_OK && span_eq(buf_span(&text), type))
+            return true;
+    }
+    return false;
+}
+
+/* Who is told of a document: its own collector, unless it has reacted already, and those that the crawl names. An unchanged document
+ * is told again, so that a crawl's tree is whole also where nothing was new. */
 static int put_events(struct super *s, struct super_job *j, enum store_state state) {
     const struct crawl *c = s->o->crawl;
-    struct tl_json sets, set, name;
+    bool unchanged = state == STORE_NOT_MODIFIED && j->result_ref;
     int rc = TL_OK;
-    if ((state != STORE_SUCCESS && state != STORE_PARTIAL) || !j->document)
+    if (!unchanged && ((state != STORE_SUCCESS && state != STORE_PARTIAL) || !j->document))
         return TL_OK;
-    if (state == STORE_SUCCESS && (j->no_fuse || j->react_status) && j->collector->plugin->can_react)
+    if (j->collector->plugin->can_react && (unchanged || (state == STORE_SUCCESS && (j->no_fuse || j->react_status))))
         rc = store_event_put(s->store, s->root->root, j->run, j->collector->key, (struct tl_span){"", 0}, STORE_EVENT_REACT);
     for (size_t i = 0; i < c->route_count && !rc; i++) {
         const struct crawl_route *route = &c->route[i];
-        bool told = strcmp(route->on_collector, j->collector->plugin->name) == 0 && !route->on_type;
-        if (!told && route->on_type && strcmp(route->on_collector, j->collector->plugin->name) == 0 && json_parse(span_of(j->datasets), &sets) == TL_OK) {
-            set = (struct tl_json){0};
-            while (!told && json_next(&sets, &set) == TL_OK) {
-                AUTO_BUF struct buf text = BUF_INIT;
-                told = json_find(set.raw, "/0", &name) == TL_OK && json_text(&name, &text) == TL_OK && span_eq(buf_span(&text), route->on_type);
-            }
-        }
+        bool told = strcmp(route->on_collector, j->collector->plugin->name) == 0 && has_type(j, route->on_type);
         struct super_collector *reactor = told ? super_collector(s, route->collector) : NULL;
         AUTO_BUF struct buf payload = BUF_INIT;
+        struct args a = {0};
         if (!reactor)
             continue;
-        struct args a = {0};
         if (route->args.len && args_check(reactor->plugin, route->args, true, &a, NULL) == TL_OK)
             buf_add(&payload, a.payload.data, a.payload.len);
         else if (reactor != j->collector)
@@ -201,6 +211,8 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
                              .document = j->document ? &d : NULL};
     if (state == STORE_REFUSED)
         f.reason = store_reason_name[reason_of(j->refusal)];
+    if (state == STORE_NOT_MODIFIED)
+        j->result_ref = f.result_ref = super_unchanged_ref(s, j);
     int status = TL_OK, rc = store_finish(s->store, &f, 1, &status, &s->why);
     if (rc)
         return rc;
@@ -219,6 +231,8 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
         if ((rc = super_put_wishes(s, j)) || (rc = put_state(s, j)))
             return rc;
     }
+    if ((rc = super_facts_record(s, j)))
+        return rc;
     return put_events(s, j, state);
 }
 
@@ -247,6 +261,8 @@ static int record(struct super *s) {
         else
             rc = finish_run(s, j, state_of(j));
     }
+    if (!rc)
+        rc = super_hosts_record(s);
     return rc ? rc : super_refused_flush(s);
 }
 

@@ -1,15 +1,15 @@
 /* super_exec.c - programs that collectors ask for, carried out by the supervisor, which has no plugin in it.
  *
- * Only a program that the collector declares is started: found by its bare name in fixed folders, below the collector's
- * cache folder, with an environment made from nothing, no descriptor but 0, 1 and 2 (pipes), and in a session of its
- * own, so that it has no terminal to ask for passwords and its whole process group can be signalled. Nothing here
- * blocks: super_exec_poll, called in every turn of the loop, moves what the pipes take and give; what a slow worker has
- * not read yet is left in the pipe, where it holds up the program.
+ * What may be started, super_exec_ask.c decides. It starts below the collector's cache folder, with an environment made
+ * from nothing, no descriptor but 0, 1 and 2 (pipes), in a session of its own, so that it has no terminal to ask for
+ * passwords and its whole process group can be signalled, and by way of the shim (shim.h), which ties its life to ours.
+ * Nothing here blocks: super_exec_poll, called in every turn of the loop, moves what the pipes take and give; what a
+ * slow worker has not read yet is left in the pipe, where it holds up the program. A program that streams is talked to
+ * while it runs, under the windows of message.h; of the others the input is there from the start.
  *
  * Invariant: a program that was started is waited for by its pid alone, and its group is killed before the pid is given
- * up, so that nothing of it outlives its answer, its job or the supervisor, but what left the group on purpose. The one
- * exception is a supervisor that is itself killed by SIGKILL: then the input ends, and a program dies when it next
- * writes to its output. One that does neither runs to its own end. */
+ * up, so that nothing of it outlives its answer, its job or the supervisor, but what left the group on purpose. When
+ * the supervisor is itself killed, the kernel kills the program and the guard (shim.h) its group. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,39 +24,19 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/program.h"
-#include "engine/super_inside.h"
+#include "engine/shim.h"
+#include "engine/super_exec.h"
 
 enum {
-    AT_ONCE = 16, /* programs under way; others wait their turn */
-    ENV_MAX = 64, /* variables from the collector */
-    OUTPUT_DEFAULT = 1 << 20,
-    OUTPUT_MOST = 64 << 20, /* of each of stdout and stderr */
-    BACKLOG = 1 << 20,      /* what may wait for one worker before its programs are held up */
+    AT_ONCE = 16,      /* programs under way; others wait their turn */
+    BACKLOG = 1 << 20, /* what may wait for one worker before its programs are held up */
     PART = 32 * 1024,
     PARTS_A_TURN = 8,
     GRACE_US = 2000000, /* between SIGTERM and SIGKILL */
+    LAST_US = 10000000, /* for a streaming program to end by itself, once nobody talks to it any more */
     FAREWELL_US = 5000000
 };
 #define PROGRAM_PATH "/usr/local/bin:/usr/bin:/bin"
-
-struct super_exec {
-    int64_t job; /* 0: nobody waits for an answer any more */
-    struct arena memory;
-    const char **argv, **env; /* NULL-ended */
-    uint32_t argc, envc;
-    const char *cwd; /* NULL: the cache folder itself */
-    struct tl_span input;
-    int64_t timeout_us; /* INT64_MAX: none of its own */
-    size_t max_output;
-    pid_t pid; /* 0: waits for its turn */
-    int in, out[2];
-    size_t got[2];
-    int64_t deadline_us, kill_us; /* kill_us: INT64_MAX until it was told to stop */
-    bool own_deadline, exited;
-    int wait_status;
-    struct fail why; /* why.status: the answer, when it is not the program's own status */
-    struct super_exec *next;
-};
 
 static void close_end(int *fd) {
     if (*fd >= 0)
@@ -74,87 +54,10 @@ static void forget(struct super_exec **at) {
     struct super_exec *x = *at;
     *at = x->next;
     close_pipes(x);
+    close_end(&x->report);
     arena_free(&x->memory);
+    buf_free(&x->input);
     free(x);
-}
-
-/* ---- what is asked for */
-
-static const char **take_list(struct super_exec *x, struct message *m, uint32_t *count) {
-    uint32_t n = message_get_u32(m);
-    if (n > MESSAGE_MAX / 4)
-        m->bad = true;
-    const char **list = arena_alloc(&x->memory, m->bad ? sizeof *list : ((size_t)n + 1) * sizeof *list);
-    uint32_t i = 0;
-    for (; i < n && !m->bad; i++) {
-        const char *text = message_get_text(m);
-        if (!text)
-            m->bad = true;
-        list[i] = arena_text(&x->memory, text ? text : "", text ? strlen(text) : 0);
-    }
-    list[i] = NULL;
-    *count = i;
-    return list;
-}
-
-static struct super_exec *take_request(int64_t job, struct message *m) {
-    struct super_exec *x = mem_alloc(sizeof *x);
-    x->in = x->out[0] = x->out[1] = -1;
-    x->deadline_us = x->kill_us = INT64_MAX;
-    x->job = job;
-    const char *cwd = message_get_text(m);
-    x->cwd = cwd && *cwd ? arena_text(&x->memory, cwd, strlen(cwd)) : NULL;
-    int64_t ms = message_get_i64(m), most = message_get_i64(m);
-    x->timeout_us = ms > 0 && ms < INT64_MAX / 4000 ? ms * 1000 : INT64_MAX;
-    x->max_output = most == 0 ? OUTPUT_DEFAULT : most < 0 || most > OUTPUT_MOST ? OUTPUT_MOST : (size_t)most;
-    x->argv = take_list(x, m, &x->argc);
-    x->env = take_list(x, m, &x->envc);
-    struct tl_span input = message_get_span(m);
-    x->input = (struct tl_span){arena_span(&x->memory, input), input.len};
-    return x;
-}
-
-static bool declared(const struct plugin *p, const char *name) {
-    for (size_t i = 0; p->program && p->program[i]; i++)
-        if (strcmp(p->program[i], name) == 0)
-            return true;
-    return false;
-}
-
-static bool leads_out(const char *path) {
-    if (*path == '/')
-        return true;
-    for (const char *c = path; c; c = strchr(c, '/')) {
-        c += *c == '/';
-        if (c[0] == '.' && c[1] == '.' && (c[2] == '/' || c[2] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-static bool variable_is_sound(const char *entry) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-    size_t len = strspn(entry, letters);
-    bool digit = *entry >= '0' && *entry <= '9';
-    return len > 0 && !digit && entry[len] == '=' && strncmp(entry, "LD_", 3) != 0 && strncmp(entry, "PATH=", 5) != 0;
-}
-
-static int check_request(const struct super_exec *x, const struct plugin *p, struct fail *why) {
-    if (x->argc == 0)
-        return fail_set(why, TL_INVALID, "there is no program");
-    if (!declared(p, x->argv[0]))
-        return fail_set(why, TL_INVALID, "the collector %s does not declare this program", p->name);
-    if (strchr(x->argv[0], '/') || x->argv[0][0] == '.' || x->argv[0][0] == '\0')
-        return fail_set(why, TL_INVALID, "a program is a bare name, without '/'");
-    if (x->cwd && leads_out(x->cwd))
-        return fail_set(why, TL_INVALID, "its folder %.200s is not below the cache folder ('..' or '/' first)", x->cwd);
-    if (x->envc > ENV_MAX)
-        return fail_set(why, TL_INVALID, "more than %d variables in its environment", ENV_MAX);
-    for (uint32_t i = 0; i < x->envc; i++)
-        if (!variable_is_sound(x->env[i]))
-            return fail_set(why, TL_INVALID, "its environment: %.*s is not to be set; NAME=VALUE, no PATH, no LD_*",
-                            (int)strcspn(x->env[i], "="), x->env[i]);
-    return TL_OK;
 }
 
 /* ---- starting */
@@ -188,6 +91,10 @@ static int open_folder(const char *cache_dir, const char *cwd, struct fail *why)
 
 static int find_program(const char *name, struct buf *file, struct fail *why) {
     struct stat st;
+    if (*name == '/') { /* one of the installation's own choosing */
+        buf_text(file, name);
+        return TL_OK;
+    }
     for (const char *dir = PROGRAM_PATH; *dir; dir += strspn(dir, ":")) {
         size_t len = strcspn(dir, ":");
         buf_reset(file);
@@ -211,23 +118,28 @@ static void set_variable(const char **list, size_t *n, const char *entry) {
 }
 
 static const char **make_environment(struct super_exec *x, const char *cache_dir) {
-    AUTO_BUF struct buf home = BUF_INIT;
+    AUTO_BUF struct buf home = BUF_INIT, tmp = BUF_INIT;
     size_t n = 0, base = 0;
     while (program_environment()[base])
         base++;
-    const char **list = arena_alloc(&x->memory, (base + x->envc + 3) * sizeof *list);
+    const char **list = arena_alloc(&x->memory, (base + x->envc + 4) * sizeof *list);
     for (size_t i = 0; i < base; i++)
         list[n++] = program_environment()[i];
     buf_printf(&home, "HOME=%s", cache_dir);
     set_variable(list, &n, "PATH=" PROGRAM_PATH);
     set_variable(list, &n, arena_text(&x->memory, home.data, home.len));
+    buf_printf(&tmp, "TMPDIR=%s", cache_dir);
+    if (x->offline) /* it can write nowhere else */
+        set_variable(list, &n, arena_text(&x->memory, tmp.data, tmp.len));
     for (uint32_t i = 0; i < x->envc; i++)
         set_variable(list, &n, x->env[i]);
     list[n] = NULL;
     return list;
 }
 
-static int spawn(struct super_exec *x, const char *file, int folder, const char *cache_dir, int const end[3]) {
+/* A child of ours in a session of its own, with a clean signal state and the descriptors `end`, all of them above 2:
+ * main has seen to it. folder: where it starts, or -1. */
+static int spawn(pid_t *pid, char *const *argv, char *const *envp, int folder, const int *end, int ends) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t none, all;
@@ -238,42 +150,103 @@ static int spawn(struct super_exec *x, const char *file, int folder, const char 
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    posix_spawn_file_actions_addfchdir_np(&actions, folder);
-    for (int i = 0; i < 3; i++) /* all of end are above 2: main has seen to it */
+    if (folder >= 0)
+        posix_spawn_file_actions_addfchdir_np(&actions, folder);
+    for (int i = 0; i < ends; i++) /* 3, which may be one of them, comes last */
         posix_spawn_file_actions_adddup2(&actions, end[i], i);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
-    char *const *argv = (char *const *)(uintptr_t)x->argv;
-    char *const *envp = (char *const *)(uintptr_t)make_environment(x, cache_dir);
-    int rc = posix_spawn(&x->pid, file, &actions, &attr, argv, envp);
+    posix_spawn_file_actions_addclosefrom_np(&actions, ends);
+    int rc = posix_spawn(pid, program_path(), &actions, &attr, argv, envp);
+    if (rc) /* the file was replaced by an upgrade */
+        rc = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, envp);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return rc;
 }
 
-static int start(struct super_exec *x, const struct super_job *j, struct fail *why) {
+static char *unconst(const char *text) {
+    return (char *)(uintptr_t)text;
+}
+
+/* By way of the shim. */
+static int spawn_program(struct super_exec *x, const char *file, int folder, const char *cache_dir, const int end[4]) {
+    char parent[16];
+    char **argv = arena_alloc(&x->memory, (x->argc + 7) * sizeof *argv);
+    size_t n = 0;
+    snprintf(parent, sizeof parent, "%d", (int)getpid());
+    argv[n++] = unconst("trotline");
+    argv[n++] = unconst(SHIM_ARGUMENT);
+    argv[n++] = unconst(x->offline ? SHIM_OFFLINE : SHIM_ONLINE);
+    argv[n++] = parent;
+    argv[n++] = unconst(cache_dir);
+    argv[n++] = unconst(file);
+    for (uint32_t i = 0; i < x->argc; i++)
+        argv[n++] = unconst(x->argv[i]);
+    argv[n] = NULL;
+    return spawn(&x->pid, argv, (char *const *)(uintptr_t)make_environment(x, cache_dir), folder, end, 4);
+}
+
+/* ---- the guard */
+
+static void guard_start(struct super *s) {
+    char *argv[] = {unconst("trotline"), unconst(SHIM_GUARD_ARGUMENT), NULL};
+    int end[2];
+    if (s->guard_pid || pipe2(end, O_CLOEXEC))
+        return;
+    int rc = spawn(&s->guard_pid, argv, program_environment(), -1, end, 1);
+    close(end[0]);
+    s->guard_fd = end[1];
+    if (rc) {
+        s->guard_pid = -1; /* not tried again: what it is for may never happen */
+        close(end[1]);
+    }
+}
+
+static void guard_tell(struct super *s, int32_t group) {
+    if (s->guard_pid > 0 && write(s->guard_fd, &group, sizeof group) < 0 && errno == EPIPE) {
+        close(s->guard_fd);
+        waitpid(s->guard_pid, NULL, 0);
+        s->guard_pid = -1;
+    }
+}
+
+static void guard_end(struct super *s) {
+    if (s->guard_pid <= 0)
+        return;
+    close(s->guard_fd);
+    waitpid(s->guard_pid, NULL, 0);
+    s->guard_pid = 0;
+}
+
+static int start(struct super *s, struct super_exec *x, const struct super_job *j, struct fail *why) {
     const char *cache_dir = j->collector->cache_dir;
     AUTO_BUF struct buf file = BUF_INIT;
-    int end[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    int end[4][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     AUTO_CLOSE int folder = open_folder(cache_dir, x->cwd, why);
     if (folder < 0 || find_program(x->argv[0], &file, why))
         return why->status;
-    bool opened = !pipe2(end[0], O_CLOEXEC) && !pipe2(end[1], O_CLOEXEC) && !pipe2(end[2], O_CLOEXEC);
+    guard_start(s);
+    bool opened = true;
+    for (int i = 0; i < 4 && opened; i++)
+        opened = pipe2(end[i], O_CLOEXEC) == 0;
     int rc = opened ? 0 : errno;
     x->in = end[0][1];
     x->out[0] = end[1][0];
     x->out[1] = end[2][0];
-    const int mine[] = {x->in, x->out[0], x->out[1]}, theirs[] = {end[0][0], end[1][1], end[2][1]};
-    for (int i = 0; i < 3 && opened; i++)
+    x->report = end[SHIM_REPORT_FD][0];
+    const int mine[] = {x->in, x->out[0], x->out[1], x->report},
+              theirs[] = {end[0][0], end[1][1], end[2][1], end[3][1]};
+    for (int i = 0; i < 4 && opened; i++)
         fcntl(mine[i], F_SETFL, O_NONBLOCK);
     if (opened)
-        rc = spawn(x, file.data, folder, cache_dir, theirs);
-    for (int i = 0; i < 3; i++)
+        rc = spawn_program(x, file.data, folder, cache_dir, theirs);
+    for (int i = 0; i < 4; i++)
         if (theirs[i] >= 0)
             close(theirs[i]);
     if (rc) {
         x->pid = 0;
         return fail_set(why, TL_FAILED, "cannot start %s: %s", file.data, strerrordesc_np(rc));
     }
+    guard_tell(s, x->pid);
     int64_t now = time_mono_us();
     x->own_deadline = j->deadline_us > now && x->timeout_us <= j->deadline_us - now;
     x->deadline_us = x->own_deadline ? now + x->timeout_us : j->deadline_us;
@@ -311,22 +284,49 @@ static void stop(struct super_exec *x) {
     x->kill_us = time_mono_us() + GRACE_US;
 }
 
-static void feed(struct super_exec *x) {
-    while (x->in >= 0) {
-        ssize_t n = x->input.len ? write(x->in, x->input.ptr, x->input.len) : 0;
+static void tell_taken(struct super *s, struct super_exec *x, size_t n) {
+    struct super_job *j = job_of(s, x);
+    if (!x->stream || !j || n == 0)
+        return;
+    message_start(&s->message, MESSAGE_EXEC_TAKEN);
+    message_i64(&s->message, x->job);
+    message_i64(&s->message, (int64_t)n);
+    port_send(&j->worker->port, &s->message);
+}
+
+static bool has_input(const struct super_exec *x) {
+    return x->fed < x->input.len;
+}
+
+/* What is not wanted any more, because the program has closed its end, counts as taken. */
+static void feed(struct super *s, struct super_exec *x) {
+    size_t before = x->fed;
+    while (x->in >= 0 && has_input(x)) {
+        ssize_t n = write(x->in, x->input.data + x->fed, x->input.len - x->fed);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
-            return;
-        x->input.ptr += n > 0 ? n : 0;
-        x->input.len -= n > 0 ? (size_t)n : 0;
-        if (n < 0 || x->input.len == 0) /* an end that it has closed is no fault: it did not want it all */
+            break;
+        if (n < 0)
             close_end(&x->in);
+        else
+            x->fed += (size_t)n;
     }
+    if (x->in < 0)
+        x->fed = x->input.len;
+    tell_taken(s, x, x->fed - before);
+    if (has_input(x))
+        return;
+    buf_shrink(&x->input, PART);
+    x->fed = 0;
+    if (x->input_ends)
+        close_end(&x->in);
 }
 
-static bool held_up(const struct super_job *j) {
-    return j && j->worker->port.queued - j->worker->port.sent > BACKLOG;
+/* Is what stands in that pipe to stay there for now? */
+static bool held_up(const struct super_exec *x, int which, const struct super_job *j) {
+    return (j && x->stream && which == 0 && x->window <= 0) ||
+           (j && j->worker->port.queued - j->worker->port.sent > BACKLOG);
 }
 
 /* Passes on what stands in a pipe; false: there may be more, for another turn. */
@@ -334,9 +334,10 @@ static bool drain(struct super *s, struct super_exec *x, int which) {
     char block[PART];
     struct super_job *j = job_of(s, x);
     for (int i = 0; i < PARTS_A_TURN && x->out[which] >= 0; i++) {
-        if (held_up(j))
+        if (held_up(x, which, j))
             return false;
-        ssize_t n = read(x->out[which], block, sizeof block);
+        size_t most = x->stream && which == 0 && j && x->window < PART ? (size_t)x->window : sizeof block;
+        ssize_t n = read(x->out[which], block, most);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
@@ -346,6 +347,7 @@ static bool drain(struct super *s, struct super_exec *x, int which) {
             break;
         }
         x->got[which] += (size_t)n;
+        x->window -= which == 0 ? n : 0;
         if (x->got[which] > x->max_output) {
             fail_set(&x->why, TL_FAILED, "its %s is over %zu bytes", which ? "error output" : "output", x->max_output);
             stop(x);
@@ -370,7 +372,10 @@ static void look_at_clock(struct super_exec *x, int64_t now) {
     } else if (now >= x->deadline_us && x->kill_us == INT64_MAX) {
         char text[TIME_TEXT];
         time_duration_text(x->timeout_us, text);
-        if (x->own_deadline)
+        if (x->farewell)
+            fail_set(&x->why, TL_FAILED, "it did not end within %d s of the end of its input, and was stopped",
+                     LAST_US / 1000000);
+        else if (x->own_deadline)
             fail_set(&x->why, TL_FAILED, "it did not end within %s and was stopped", text);
         else
             fail_set(&x->why, TL_FAILED, "the run's time was up before it ended");
@@ -379,14 +384,19 @@ static void look_at_clock(struct super_exec *x, int64_t now) {
 }
 
 /* The group goes while the dead leader still holds its number: nobody else can be hit. */
-static void look_for_end(struct super_exec *x) {
+static void look_for_end(struct super *s, struct super_exec *x) {
     siginfo_t info = {0};
+    char text[200];
     if (x->exited || (waitid(P_PID, (id_t)x->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0))
         return;
     kill(-x->pid, SIGKILL);
+    guard_tell(s, -x->pid);
     if (waitpid(x->pid, &x->wait_status, 0) != x->pid && !x->why.status)
         fail_set(&x->why, TL_FAILED, "nobody knows how it ended");
     x->exited = true;
+    ssize_t n = read(x->report, text, sizeof text);
+    if (n > 0 && !x->why.status)
+        fail_set(&x->why, TL_FAILED, "it cannot be started: %.*s", (int)n, text);
 }
 
 /* ---- what the supervisor calls */
@@ -400,7 +410,7 @@ static void start_waiting(struct super *s) {
         struct super_job *j = job_of(s, x);
         if (x->pid) {
             at = &x->next;
-        } else if (!j || start(x, j, &x->why)) {
+        } else if (!j || start(s, x, j, &x->why)) {
             answer(s, x);
             forget(at);
         } else {
@@ -412,17 +422,42 @@ static void start_waiting(struct super *s) {
 
 /* A worker that asks twice for the same job, or in a form that is none, is not one of ours: m->bad. */
 void super_exec_start(struct super *s, struct super_worker *w, struct super_job *j, struct message *m) {
-    struct super_exec *x = take_request(j->key, m), **at = &s->exec;
+    struct super_exec *x = super_exec_take(j->key, m), **at = &s->exec;
     for (; *at; at = &(*at)->next)
         m->bad = m->bad || (*at)->job == j->key;
     *at = x;
     if (m->bad) {
         forget(at);
-    } else if (check_request(x, w->collector->plugin, &x->why)) {
+    } else if (super_exec_check(x, w->collector->plugin, config_collector(s->config, w->collector->plugin->name),
+                                &x->why)) {
         answer(s, x);
         forget(at);
     } else {
         start_waiting(s);
+    }
+}
+
+/* More input for one that streams. One that has ended meanwhile is not there any more: no fault. */
+void super_exec_input(struct super *s, struct super_job *j, struct message *m) {
+    enum exec_input what = (enum exec_input)message_get_u8(m);
+    int64_t read = message_get_i64(m);
+    struct tl_span bytes = message_get_span(m);
+    struct super_exec *x = s->exec;
+    while (x && x->job != j->key)
+        x = x->next;
+    if (!x || m->bad)
+        return;
+    m->bad = !x->stream || (x->input_ends && bytes.len) || bytes.len > EXEC_WINDOW - (x->input.len - x->fed) ||
+             what > EXEC_FAREWELL || read < 0 || read > EXEC_WINDOW - x->window;
+    if (m->bad)
+        return;
+    x->window += read;
+    buf_add(&x->input, bytes.ptr, bytes.len);
+    x->input_ends = x->input_ends || what != EXEC_BYTES;
+    int64_t last = time_mono_us() + LAST_US;
+    if (what == EXEC_FAREWELL && last < x->deadline_us) {
+        x->farewell = true;
+        x->deadline_us = last;
     }
 }
 
@@ -435,8 +470,8 @@ void super_exec_poll(struct super *s) {
             at = &x->next;
             continue;
         }
-        look_for_end(x); /* first: what it had written by then is in the pipes now */
-        feed(x);
+        look_for_end(s, x); /* first: what it had written by then is in the pipes now */
+        feed(s, x);
         bool empty = drain(s, x, 0);
         empty = drain(s, x, 1) && empty;
         look_at_clock(x, now);
@@ -455,11 +490,11 @@ void super_exec_poll(struct super *s) {
 size_t super_exec_fds(struct super *s, struct pollfd *into, size_t room) {
     size_t n = 0;
     for (struct super_exec *x = s->exec; x && n + 3 <= room; x = x->next) {
-        bool held = held_up(job_of(s, x));
-        if (x->in >= 0)
+        struct super_job *j = job_of(s, x);
+        if (x->in >= 0 && has_input(x))
             into[n++] = (struct pollfd){x->in, POLLOUT, 0};
         for (int i = 0; i < 2; i++)
-            if (x->out[i] >= 0 && !held)
+            if (x->out[i] >= 0 && !held_up(x, i, j))
                 into[n++] = (struct pollfd){x->out[i], POLLIN, 0};
     }
     return n;
@@ -495,4 +530,5 @@ void super_exec_end(struct super *s) {
         usleep(2000);
     while (s->exec) /* killed long since, and still in the kernel */
         forget(&s->exec);
+    guard_end(s);
 }

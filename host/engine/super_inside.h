@@ -23,6 +23,7 @@ struct super_scope { /* a leash of this crawl, in memory */
 struct super_host {
     int64_t key;
     struct pacing_host *row;
+    int64_t held_until_us; /* as the catalog has it: wall clock */
     int64_t claimed; /* runs of this host in flight here */
 };
 struct super_job {
@@ -32,6 +33,7 @@ struct super_job {
     bool is_event, line, no_fuse, done, cancel_sent, again;
     enum store_event_kind event_kind;
     /* from the claim */
+    int64_t result_ref; /* of an unchanged run: whose document stands for its own */
     int64_t run, token, event, parent, depth, reach, attempts, target, host;
     struct super_scope *scope;
     struct uuid run_id, parent_id, result_id;
@@ -49,6 +51,8 @@ struct super_job {
     uint32_t wish_count;
     struct buf state;       /* pairs of message fields */
     uint32_t state_count;
+    struct buf facts;       /* records as they came */
+    uint32_t fact_count;
     struct buf attachments; /* JSON objects, comma separated */
     int status, react_status;
     enum store_state state_now;
@@ -120,6 +124,8 @@ struct super {
     struct tagset known;
     struct super_refused *refused;
     struct super_exec *exec; /* programs that collectors asked for, in order (super_exec.c) */
+    int guard_fd;            /* to the process that minds them, should this one die */
+    pid_t guard_pid;         /* 0: not started yet; -1: there is none */
     struct buf message;
     char *inbox;
     const char *org, *project, *target_name; /* of the crawl */
@@ -127,6 +133,7 @@ struct super {
     int64_t queued, events_open, event_reach, next_claim_us, next_beat_us, next_watch_us, next_progress_us, next_stop_look_us;
     int64_t started_us, time_limit_us, timeout_at_us, drain_until_us;
     int64_t rate_bytes, rate_since_us;
+    bool has_validators; /* the catalog has some: of earlier crawls */
     bool draining; /* nothing new is claimed */
     enum super_end end;
     int fatal;     /* the host itself failed */
@@ -176,6 +183,13 @@ int super_begin(struct super *s); /* a new crawl: its root run, the root's docum
 int super_put_wishes(struct super *s, struct super_job *j);
 int super_put_child(struct super *s, const struct store_wish *base, const struct plugin *plugin, struct tl_span args, bool yaml, struct super_scope *scope,
                     struct store_put_result *result, uint8_t digest[STORE_DIGEST], struct fail *why);
+/* super_facts.c: what workers learned, and what they ask of what was learned before */
+void super_conditions(struct super *s, const struct super_job *j, struct buf *m); /* of the run's own URL, into its message */
+void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value, int *status);
+int super_facts_record(struct super *s, struct super_job *j); /* within the transaction */
+int64_t super_unchanged_ref(struct super *s, const struct super_job *j); /* run whose document an unchanged run stands for; 0: none */
+void super_host_recall(struct super *s, struct super_host *h);
+int super_hosts_record(struct super *s);
 /* super_refused.c */
 bool super_refused_again(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach); /* true: counted, nothing to do */
 int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent, int64_t collector, enum store_reason reason,
@@ -188,6 +202,7 @@ int super_claim(struct super *s, int64_t *taken);
 int super_commit(struct super *s);
 /* super_exec.c */
 void super_exec_start(struct super *s, struct super_worker *w, struct super_job *j, struct message *m);
+void super_exec_input(struct super *s, struct super_job *j, struct message *m);
 void super_exec_poll(struct super *s);
 size_t super_exec_fds(struct super *s, struct pollfd *into, size_t room);
 void super_exec_forget(struct super *s, int64_t job); /* it waits no more: what it had started is stopped */

@@ -45,6 +45,7 @@ void super_job_free(struct super *s, struct super_job *j) {
     free(j->path);
     buf_free(&j->wishes);
     buf_free(&j->state);
+    buf_free(&j->facts);
     buf_free(&j->attachments);
     buf_free(&j->learned);
     free(j);
@@ -155,6 +156,7 @@ void super_job_send(struct super *s, struct super_job *j) {
         message_text(m, j->document_collector);
     }
     message_text(m, j->url);
+    super_conditions(s, j, m);
     struct buf *outbox = &j->worker->outbox;
     if (outbox->len + m->len > MESSAGE_MAX)
         super_send_outbox(j->worker);

@@ -47,13 +47,13 @@ static void hear_log(struct super *s, struct super_worker *w, struct message *m)
 
 static void hear_state_get(struct super *s, struct super_worker *w, struct message *m) {
     int64_t key = message_get_i64(m);
-    const char *name = message_get_text(m);
+    int kind = message_get_u8(m), rc = TL_NOTFOUND;
+    const char *a = message_get_text(m), *b = message_get_text(m);
     AUTO_BUF struct buf value = BUF_INIT;
-    int rc = TL_NOTFOUND;
-    if (m->bad)
+    struct super_job *j = super_job_find(s, key);
+    if (m->bad || !j || !a)
         return;
-    if (s->o->crawl->lock && name)
-        rc = store_state_get(s->store, s->root->name, w->collector->key, span_of(name), &value);
+    super_answer(s, kind, j, a, b, &value, &rc);
     message_start(&s->message, MESSAGE_STATE);
     message_i64(&s->message, key);
     message_i64(&s->message, rc);
@@ -126,6 +126,11 @@ static void hear_of_job(struct super *s, struct super_worker *w, struct message 
         j->state_count++;
         copy_rest(&j->state, m);
         break;
+    case MESSAGE_FACT:
+        j->facts.max = STATE_BYTES_MAX;
+        j->fact_count++;
+        copy_rest(&j->facts, m);
+        break;
     case MESSAGE_ATTACHED: {
         struct tl_span item = message_get_span(m);
         j->attachments.max = ATTACHMENTS_BYTES_MAX;
@@ -137,6 +142,9 @@ static void hear_of_job(struct super *s, struct super_worker *w, struct message 
     }
     case MESSAGE_EXEC:
         super_exec_start(s, w, j, m);
+        break;
+    case MESSAGE_EXEC_INPUT:
+        super_exec_input(s, j, m);
         break;
     default:
         hear_done(s, w, j, m);
@@ -162,8 +170,10 @@ void super_hear(struct super *s, struct super_worker *w) {
             break;
         case MESSAGE_WISHES:
         case MESSAGE_STATE_SET:
+        case MESSAGE_FACT:
         case MESSAGE_ATTACHED:
         case MESSAGE_EXEC:
+        case MESSAGE_EXEC_INPUT:
         case MESSAGE_DONE:
             hear_of_job(s, w, &m);
             break;

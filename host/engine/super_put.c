@@ -30,7 +30,8 @@ static int host_key(struct super *s, const struct args *a, int64_t *key) {
             return TL_OK;
     if (!rc) {
         MEM_GROW(s->host, s->host_count, s->host_room);
-        s->host[s->host_count++] = (struct super_host){*key, pacing_find(&s->shared->pacing, host), 0};
+        s->host[s->host_count] = (struct super_host){.key = *key, .row = pacing_find(&s->shared->pacing, host)};
+        super_host_recall(s, &s->host[s->host_count++]);
     }
     return rc;
 }

@@ -128,7 +128,7 @@ static void send_secrets(struct super *s, struct buf *m, const struct plugin *p)
     bool wants = false;
     for (size_t i = 0; i < p->option_count + p->argument_count; i++)
         wants = wants || (i < p->option_count ? p->option[i] : p->argument[i - p->option_count]).type == TL_SECRET;
-    wants = wants || strcmp(p->name, "http") == 0; /* its headers may name one */
+    wants = wants || strcmp(p->name, "http") == 0 || strcmp(p->name, "exec") == 0; /* their headers may name one */
     size_t count_at = m->len;
     uint32_t n = 0;
     message_u32(m, 0);
@@ -423,7 +423,7 @@ static void bury(struct super *s, struct super_worker *w) {
     for (size_t i = 0; w->jobs && i < s->job_room; i++)
         if (s->job[i] && s->job[i]->worker == w && !s->job[i]->done)
             give_back(s, s->job[i]);
-    if (c->deaths > 20 && !guilty && !clean) {
+    if (c->deaths > 8 && !guilty && !clean) {
         c->broken = true;
         c->broken_why = mem_text("its workers keep dying at once");
     }

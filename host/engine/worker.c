@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,6 +26,7 @@ void worker_job_free(struct job *j) {
     buf_free(&j->learned);
     buf_free(&j->answer);
     buf_free(&j->answer_err);
+    worker_process_free(j);
     free(j);
 }
 
@@ -54,7 +56,9 @@ static int prepare_args(struct worker *w, struct job *j) {
     struct fail why = FAIL_INIT;
     void *args = NULL;
     const struct args_secrets secrets = {worker_secret_find, w};
-    if (args_fill(w->collector->arguments, w->collector->arguments_size, j->run->payload, &j->run->arena, &secrets, &args, &why))
+    const struct tl_collector *c = w->collector;
+    if (w->default_args ? args_fill_over(c->arguments, c->arguments_size, w->default_args, j->run->payload, &j->run->arena, &secrets, &args, &why)
+                        : args_fill(c->arguments, c->arguments_size, j->run->payload, &j->run->arena, &secrets, &args, &why))
         return run_fail(j->run, TL_FAILED, "arguments", "%s", why.text);
     j->args = args;
     return TL_OK;
@@ -295,6 +299,9 @@ static int load(struct worker *w, const char *file, struct fail *why) {
     int rc = loader_open(file, &w->collector, why);
     if (!rc && w->collector->options)
         rc = args_fill(w->collector->options, w->collector->options_size, w->options, &w->memory, &secrets, &options, why);
+    /* Read once for all runs; where a default cannot be, each run that needs it says so. */
+    if (!rc && args_fill(w->collector->arguments, w->collector->arguments_size, span_of("{}"), &w->memory, &secrets, &w->default_args, NULL))
+        w->default_args = NULL;
     if (!rc && w->collector->open && (rc = w->collector->open(&run_host, options, &w->self)))
         rc = fail_set(why, rc, "%s: open failed (%d)", file, rc);
     return rc;
@@ -307,6 +314,9 @@ _Noreturn void worker_main(const char *slot) {
     const char *file;
     size_t len;
     w->slot = (int)strtol(slot, NULL, 10);
+    /* Bodies and documents come and go with every page: their memory stays, instead of being mapped and cleared anew. */
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 16 << 20);
     w->waiting_end = &w->waiting;
     w->inbox = mem_alloc(MESSAGE_MAX);
     w->hash = hash_new();

@@ -90,6 +90,8 @@ static void hear_job(struct worker *w, struct message *m, bool is_event) {
         j->document_collector = job_text(j, m);
     }
     j->document_url = job_text(j, m);
+    j->ask_validators = message_get_u8(m);
+    j->conditions = job_span(j, m);
     r->key = w->key;
     r->root_id = w->root_id;
     r->crawl = w->crawl;
@@ -123,6 +125,11 @@ static void wake(struct worker *w, struct job *j) {
 
 static void hear_answer(struct worker *w, struct message *m) {
     struct job *j = find_job(w, message_get_i64(m));
+    if (j && j->process && m->type != MESSAGE_STATE) {
+        if (worker_process_hear(j, m))
+            wake(w, j);
+        return;
+    }
     if (!j || !j->awaiting)
         return;
     if (m->type == MESSAGE_EXEC_PART) {
@@ -168,6 +175,7 @@ static void hear_one(struct worker *w, struct message *m) {
     case MESSAGE_STATE:
     case MESSAGE_EXEC_PART:
     case MESSAGE_EXEC_END:
+    case MESSAGE_EXEC_TAKEN:
         hear_answer(w, m);
         break;
     case MESSAGE_QUIT:

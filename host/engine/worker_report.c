@@ -56,6 +56,25 @@ static void send_state(struct worker *w, struct job *j) {
     }
 }
 
+/* What was learned counts whatever became of the run, but for validators: those speak of its document. */
+static void send_facts(struct worker *w, struct job *j, bool document) {
+    const struct run *r = j->run;
+    for (size_t i = 0; i < r->fact_count; i++) {
+        const struct run_fact *f = &r->fact[i];
+        if (f->kind == RUN_VALIDATOR && !document)
+            continue;
+        message_start(&w->message, MESSAGE_FACT);
+        message_i64(&w->message, j->key);
+        message_u8(&w->message, (uint8_t)f->kind);
+        message_text(&w->message, f->a);
+        message_text(&w->message, f->b);
+        message_text(&w->message, f->c);
+        message_text(&w->message, f->d);
+        if (w->message.len <= MESSAGE_MAX)
+            port_send(&w->port, &w->message);
+    }
+}
+
 static void send_attachments(struct worker *w, struct job *j) {
     struct tl_json list, item = {0};
     if (!w->attachments.len || json_parse(buf_span(&w->attachments), &list))
@@ -106,8 +125,9 @@ void worker_report(struct worker *w, struct job *j) {
     buf_reset(&w->attachments);
     if (document) {
         folder_of(w, r, false, &folder);
-        folder_of(w, r, true, &beside);
-        if (run_document(r, &w->document, beside.data, &sums, &w->summary, &w->attachments)) {
+        if (r->attachment_count)
+            folder_of(w, r, true, &beside);
+        if (run_document(r, &w->document, beside.data ? beside.data : "", &sums, &w->summary, &w->attachments)) {
             run_fail(r, TL_FAILED, "memory", "the document does not fit");
             r->status = TL_FAILED;
             document = false;
@@ -125,6 +145,8 @@ void worker_report(struct worker *w, struct job *j) {
         send_state(w, j);
     if (document)
         send_attachments(w, j);
+    if (!disk)
+        send_facts(w, j, document && r->status == TL_OK);
     struct buf *m = &w->message;
     message_start(m, MESSAGE_DONE);
     message_i64(m, j->key);

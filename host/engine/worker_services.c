@@ -128,12 +128,6 @@ static const struct tl_secret *env_secret_named(void *ctx, const char *name) {
     return worker_secret_find(worker_self, name);
 }
 
-static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
-    const struct fetch_env env = {.ctx = job_of(r), .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
-                                  .host_named = env_host_named, .secret_named = env_secret_named, .secret = worker_secret_value};
-    return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
-}
-
 /* ---- questions to the supervisor */
 
 static int ask_supervisor(struct job *j) {
@@ -148,26 +142,87 @@ static int ask_supervisor(struct job *j) {
     return j->answered ? TL_OK : TL_CANCEL;
 }
 
-static int service_state_get(struct run *r, const char *key, struct buf *value) {
-    struct job *j = job_of(r);
+/* Asks for what the catalog holds; the value is left in j->answer. */
+static int ask(struct job *j, int kind, const char *a, const char *b) {
     if (j->cancel)
         return TL_CANCEL;
     message_start(&worker_self->message, MESSAGE_STATE_GET);
     message_i64(&worker_self->message, j->key);
-    message_text(&worker_self->message, key);
+    message_u8(&worker_self->message, (uint8_t)kind);
+    message_text(&worker_self->message, a);
+    message_text(&worker_self->message, b);
     int rc = ask_supervisor(j);
-    if (!rc && j->answer_status == TL_OK)
-        buf_add(value, j->answer.data, j->answer.len);
     return rc ? rc : j->answer_status;
 }
 
-static int service_exec(struct run *r, struct tl_program *p) {
+static int service_state_get(struct run *r, const char *key, struct buf *value) {
     struct job *j = job_of(r);
+    int rc = ask(j, ASK_STATE, key, NULL);
+    if (!rc)
+        buf_add(value, j->answer.data, j->answer.len);
+    return rc;
+}
+
+static int service_validators(struct run *r, const char *url, const char *credential, struct buf *etag, struct buf *last_modified) {
+    struct job *j = job_of(r);
+    AUTO_BUF struct buf own = BUF_INIT;
+    struct tl_span known = j->conditions;
+    if (!j->ask_validators)
+        return TL_NOTFOUND;
+    if (*credential || url_canonical(&own, span_of(j->document_url)) || strcmp(own.data, url) != 0) {
+        int rc = ask(j, ASK_VALIDATORS, url, credential);
+        if (rc)
+            return rc;
+        known = buf_span(&j->answer);
+    }
+    if (!known.len)
+        return TL_NOTFOUND;
+    struct message m = {.at = known.ptr, .end = known.ptr + known.len};
+    buf_text(etag, message_get_text(&m));
+    buf_text(last_modified, message_get_text(&m));
+    return m.bad ? TL_FAILED : TL_OK;
+}
+
+static int env_robots_recall(void *ctx, const char *host_port, struct tl_span *text, int64_t *age_us) {
+    struct job *j = ctx;
+    int rc = ask(j, ASK_ROBOTS, host_port, NULL);
+    if (rc)
+        return rc == TL_CANCEL ? rc : 0;
+    struct message m = {.at = j->answer.data, .end = j->answer.data + j->answer.len};
+    int known = message_get_u8(&m);
+    *age_us = message_get_i64(&m);
+    *text = message_get_span(&m);
+    return m.bad ? 0 : known;
+}
+
+static void env_robots_learned(void *ctx, const char *host_port, int robots, struct tl_span text) {
+    enum { TEXT_MOST = 48 * 1024 }; /* one message; a longer one is read again by the next crawl */
+    struct job *j = ctx;
+    if (text.len > TEXT_MOST || memchr(text.ptr, '\0', text.len))
+        return;
+    AUTO_BUF struct buf copy = BUF_INIT;
+    buf_add(&copy, text.ptr, robots == 1 ? text.len : 0);
+    run_fact(j->run, RUN_ROBOTS, host_port, robots == 1 ? "1" : "2", copy.data ? copy.data : "", NULL);
+}
+
+static void env_moved(void *ctx, const char *from, const char *to) {
+    struct job *j = ctx;
+    if (strlen(from) < 4000 && strlen(to) < 4000)
+        run_fact(j->run, RUN_MOVED, from, to, NULL, NULL);
+}
+
+static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
+    const struct fetch_env env = {.ctx = job_of(r), .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
+                                  .host_named = env_host_named, .secret_named = env_secret_named, .secret = worker_secret_value, .robots_recall = env_robots_recall,
+                                  .robots_learned = env_robots_learned, .moved = env_moved, .etag = r->etag, .last_modified = r->last_modified};
+    return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
+}
+
+int worker_exec_message(struct run *r, const struct tl_program *p, uint8_t flags) {
     struct buf *m = &worker_self->message;
-    if (j->cancel)
-        return TL_CANCEL;
     message_start(m, MESSAGE_EXEC);
-    message_i64(m, j->key);
+    message_i64(m, job_of(r)->key);
+    message_u8(m, (uint8_t)(flags | (p->flags & TL_OFFLINE ? EXEC_OFFLINE : 0)));
     message_text(m, p->cwd);
     message_i64(m, p->timeout_ms);
     message_i64(m, (int64_t)p->max_output);
@@ -183,7 +238,18 @@ static int service_exec(struct run *r, struct tl_program *p) {
     message_span(m, p->input);
     if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0])
         return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB", MESSAGE_MAX / 1024);
-    int rc = ask_supervisor(j);
+    return TL_OK;
+}
+
+static int service_exec(struct run *r, struct tl_program *p) {
+    struct job *j = job_of(r);
+    if (j->cancel)
+        return TL_CANCEL;
+    if (j->process)
+        return run_fail(r, TL_INVALID, "invalid", "exec: one program at a time; the one before was not ended");
+    int rc = worker_exec_message(r, p, 0);
+    if (!rc)
+        rc = ask_supervisor(j);
     if (rc)
         return rc;
     if (j->answer_status < 0)
@@ -229,7 +295,8 @@ static void service_log(struct run *r, enum tl_level level, const char *text) {
     port_send(&worker_self->port, &m);
 }
 
-const struct run_backend worker_backend = {.sleep = service_sleep, .fetch = service_fetch, .state_get = service_state_get, .exec = service_exec,
+const struct run_backend worker_backend = {.sleep = service_sleep, .fetch = service_fetch, .state_get = service_state_get, .validators = service_validators, .exec = service_exec, .process_start = worker_process_start, .process_write = worker_process_write, .process_line = worker_process_line,
+                                           .process_end = worker_process_end,
                                            .attach = service_attach, .unattach = service_unattach, .cache_dir = service_cache_dir, .known = service_known, .log = service_log};
 
 /* ---- secrets */

@@ -343,7 +343,8 @@ static bool iso_zone(struct text *t, struct parts *p) {
         }
         skip_blanks(t);
     }
-    take_offset(t, p);
+    if (p->time || (digits_ahead(t, 1) == 2 && peek(t, 3) == ':')) /* a date alone may have one too: 2003-12-31+01:00 */
+        take_offset(t, p);
     skip_blanks(t);
     if (peek(t, 0) == '[') /* java.time's name of the zone */
         while (t->at < t->end && *t->at++ != ']')
@@ -386,8 +387,8 @@ struct loose {
         size_t digits;
     } number[NUMBERS];
     size_t numbers, words_unknown;
-    char between; /* the mark behind the first number */
-    bool mar;     /* the month is "mar", which may have been a Tuesday */
+    char between;           /* the mark behind the first number */
+    bool mar;               /* the month is "mar", which may have been a Tuesday */
     bool offset_may_follow; /* right behind a time, or a zone that an offset corrects */
 };
 
@@ -525,6 +526,9 @@ int date_parse(struct tl_span text, int64_t *us, enum date_quality *quality) {
         text.len--;
     if (text.len > DATE_MAX)
         return TL_INVALID;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < ' ' && !is_blank(text.ptr[i]))
+            return TL_INVALID;
     struct text t = {plain, plain + without_comments(text, plain)};
     while (t.end > t.at && is_blank(t.end[-1]))
         t.end--;

@@ -45,6 +45,7 @@ struct feed_entry {
     struct tl_span summary,
         summary_type; /* as given; text/plain, text/html, application/xhtml+xml or as the feed says */
     struct tl_span content, content_type;
+    struct tl_span base; /* of relative links in summary and content, by xml:base; ptr NULL: the document's address */
     struct tl_span comments, language;
     const struct tl_span *authors; /* the name, else the address as given */
     size_t author_count;

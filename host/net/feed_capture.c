@@ -60,6 +60,8 @@ static void add_escaped(struct feed_capture *c, struct tl_span s, bool quotes) {
 static void close_tag(struct feed_capture *c) {
     if (c->unclosed)
         add(c, span_of(">"));
+    if (c->unclosed && c->wrapped && c->depth == 1)
+        c->inner_from = c->text.len;
     c->unclosed = false;
 }
 /* XHTML goes without prefix and namespace, as HTML has it. */
@@ -94,6 +96,9 @@ static void first_child(struct feed_capture *c) {
     c->child = true;
 }
 void feed_capture_start(struct feed_capture *c, const struct xml_element *e) {
+    if (!c->depth)
+        c->wrapped = !c->child && c->rule->atom_typed && xml_same(e->name, "div") &&
+                     !xml_trim(buf_span(&c->text)).len && strcmp(c->type, "application/xhtml+xml") == 0;
     first_child(c);
     close_tag(c);
     c->depth++;
@@ -115,19 +120,24 @@ static bool is_void(struct tl_span name) {
     return false;
 }
 void feed_capture_end(struct feed_capture *c, const struct xml_element *e) {
-    c->depth--;
     if (c->unclosed && is_void(e->name)) {
+        c->depth--;
         c->unclosed = false;
         add(c, span_of("/>"));
         return;
     }
     close_tag(c);
+    c->depth--;
+    if (!c->depth)
+        c->inner_to = c->text.len;
     add(c, span_of("</"));
     add_name(c, e);
     add(c, span_of(">"));
 }
 void feed_capture_text(struct feed_capture *c, struct tl_span text) {
     close_tag(c);
+    if (!c->depth && xml_trim(text).len)
+        c->wrapped = false;
     if (c->markup || c->depth)
         add_escaped(c, text, false);
     else
@@ -148,5 +158,8 @@ static void decode_base64(struct feed_capture *c) {
 struct tl_span feed_capture_result(struct feed_capture *c) {
     if (c->base64 && !c->child)
         decode_base64(c);
-    return xml_trim(buf_span(&c->text));
+    struct tl_span all = buf_span(&c->text);
+    if (c->wrapped && !c->text.full && c->inner_to >= c->inner_from)
+        all = (struct tl_span){all.ptr + c->inner_from, c->inner_to - c->inner_from};
+    return xml_trim(all);
 }

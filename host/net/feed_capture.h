@@ -15,7 +15,9 @@ struct feed_capture {
     bool child;    /* there was an element inside */
     bool unclosed; /* the last start tag lacks its end */
     bool base64;
-    char type[FEED_TYPE_MAX]; /* text/plain, text/html, application/xhtml+xml, or as the feed says */
+    bool wrapped;                /* all of it is in one div, which is no part of the content (RFC 4287, 3.1.1.3) */
+    size_t inner_from, inner_to; /* what is inside of it */
+    char type[FEED_TYPE_MAX];    /* text/plain, text/html, application/xhtml+xml, or as the feed says */
 };
 void feed_capture_begin(struct feed_capture *c, const struct feed_rule *rule, const struct xml_element *e);
 void feed_capture_start(struct feed_capture *c, const struct xml_element *e);

@@ -97,12 +97,16 @@ static void set_person_part(struct reader *r, struct tl_span text) {
 static void set_title(struct reader *r, struct tl_span text) {
     bool plain = strcmp(r->capture.type, "text/plain") == 0;
     bool html = r->capture.child || r->capture.rule->atom_typed;
+    if (plain && r->capture.base64) /* nobody encodes plain text */
+        plain = html = false;
     struct tl_span title = feed_plain(r->b, text, plain ? FEED_PLAIN : html ? FEED_HTML : FEED_RSS);
     *(r->in_entry ? &r->b->entry.title : &r->b->out->title) = title;
 }
 static void set_body(struct reader *r, struct tl_span text, struct tl_span *body, struct tl_span *type) {
     *body = feed_keep(r->b, text);
     *type = body->ptr ? feed_keep(r->b, span_of(r->capture.type)) : *body;
+    if (r->base_count && (!r->b->entry.base.ptr || r->capture.rule->field == FIELD_CONTENT))
+        r->b->entry.base = feed_keep(r->b, base_of(r)->href);
 }
 static void set_chosen(struct reader *r, struct tl_span text) {
     struct feed_build *b = r->b;
@@ -382,8 +386,10 @@ static void warn_findings(struct feed_build *b, unsigned findings) {
 static int read_all(struct reader *r, struct tl_span xml) {
     static const struct xml_events events = {on_start, on_end, on_text};
     int rc = xml_read(xml, &events, r);
-    if (rc == TL_INVALID && r->b->out->format) /* never seen: what was cleaned is well-formed */
+    if (rc < 0 && r->b->out->format && r->b->entry_count < FEED_ENTRIES_MAX) {
+        r->b->out->truncated = true;
         feed_warn(r->b, "the rest of the document could not be read");
+    }
     while (r->depth) /* left open when the reading stopped */
         on_end(r, &(struct xml_element){.name = span_of("x")});
     if (!r->b->out->format)

@@ -85,8 +85,12 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
             break;
         }
     }
-    if (!rc)
-        fetch_robots_learn(entry, &a.result);
+    if (!rc) {
+        const struct transfer_result *r = &a.result;
+        fetch_robots_learn(entry, r);
+        if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 500 && r->status != 429 && x->env->robots_learned)
+            x->env->robots_learned(x->env->ctx, x->host_port, r->status < 300 ? 1 : 2, buf_span(&r->body));
+    }
     x->a->wire_bytes += a.wire_bytes;
     if (rc == TL_RETRY) {
         x->a->outcome = a.outcome;
@@ -97,6 +101,21 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
     fetch_answer_free(&a);
     buf_free(&own.href);
     return rc;
+}
+
+/* true: an earlier crawl has read it within the day. */
+static bool recall_robots(struct exchange *x, struct fetch_robots_entry *entry, int *rc) {
+    static const int64_t day_us = 86400000000;
+    struct tl_span text = {"", 0};
+    int64_t age_us = 0;
+    int known = x->env->robots_recall ? x->env->robots_recall(x->env->ctx, x->host_port, &text, &age_us) : 0;
+    *rc = known < 0 ? known : TL_OK;
+    if (known <= 0 || age_us < 0 || age_us >= day_us)
+        return false;
+    fetch_robots_remember(entry, known == 1, text, day_us - age_us);
+    if (fetch_robots_delay_us(entry) >= 0)
+        pacing_crawl_delay(fetch_pace_row(x), fetch_robots_delay_us(entry));
+    return true;
 }
 
 static int check_robots(struct exchange *x) {
@@ -114,7 +133,9 @@ static int check_robots(struct exchange *x) {
             continue;
         }
         fetch_robots_begin(entry);
-        if ((rc = fetch_robots_file(x, entry))) {
+        if (recall_robots(x, entry, &rc))
+            continue;
+        if (rc || (rc = fetch_robots_file(x, entry))) {
             fetch_robots_give_up(entry);
             return rc;
         }
@@ -127,6 +148,8 @@ static int check_robots(struct exchange *x) {
         return TL_OK;
     case FETCH_ROBOTS_GUARDED:
         return refuse_private(x);
+    case FETCH_ROBOTS_UNTRUSTED:
+        return fetch_fail(x, "tls", "%.200s: %s", origin.data, why);
     case FETCH_ROBOTS_FORBIDDEN:
         return fetch_refuse(x, "robots", "robots.txt forbids", x->href.data);
     default:

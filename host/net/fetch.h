@@ -24,6 +24,12 @@ struct fetch_env { /* what waits, and what only the crawl knows */
     bool (*host_allowed)(void *ctx, struct tl_span host, int port, bool redirected);         /* the leash */
     bool (*host_named)(void *ctx, struct tl_span host);     /* does the crawl name it literally? (guard.h) */
     const struct tl_secret *(*secret_named)(void *ctx, const char *name); /* "Name: Bearer secret:KEY" in a header; NULL: there is none */
+    /* What is remembered of robots.txt from earlier crawls, asked once an origin: 1 rules (text), 2 there are none; 0 nothing. age_us: since
+     * it was read. The text lives until the next call. And what was learned now. All may be NULL. */
+    int (*robots_recall)(void *ctx, const char *host_port, struct tl_span *text, int64_t *age_us);
+    void (*robots_learned)(void *ctx, const char *host_port, int robots, struct tl_span text);
+    void (*moved)(void *ctx, const char *from, const char *to); /* a lasting redirect: 301, 308 */
+    const char *etag, *last_modified; /* NULL, or conditions of the first hop: If-None-Match, If-Modified-Since */
     /* The value of a secret for an origin, or NULL: it is not bound to it. */
     const char *(*secret)(void *ctx, const struct tl_secret *secret, struct tl_span origin);
 };

@@ -92,7 +92,7 @@ static int build_headers(struct exchange *x, struct headers *h) {
     size_t given = x->left_origin ? 0 : x->q->header_count < MOST ? x->q->header_count : MOST;
     struct json_writer w = JSON_WRITER(&x->sent);
     int rc = TL_OK;
-    *h = (struct headers){arena_alloc(x->arena, (given + 3) * sizeof *h->item), 0};
+    *h = (struct headers){arena_alloc(x->arena, (given + 5) * sizeof *h->item), 0};
     if (!h->item)
         return TL_FAILED;
     url_origin(&origin, &x->url);
@@ -106,6 +106,10 @@ static int build_headers(struct exchange *x, struct headers *h) {
         add(h, &w, "Accept", "*/*", false);
     if (!gives(x, "accept-encoding")) /* a part of a compressed body cannot be decoded */
         add(h, &w, "Accept-Encoding", gives(x, "range") ? "identity" : DECODE_ACCEPT, false);
+    if (x->visited.len == 0 && x->env->etag && header_is_sound("If-None-Match", x->env->etag))
+        add(h, &w, "If-None-Match", x->env->etag, false);
+    if (x->visited.len == 0 && x->env->last_modified && header_is_sound("If-Modified-Since", x->env->last_modified))
+        add(h, &w, "If-Modified-Since", x->env->last_modified, false);
     if (x->f->from)
         add(h, &w, "From", x->f->from, false);
     json_array_end(&w);

@@ -85,6 +85,7 @@ int fetch_write_metadata(struct exchange *x, const char *requested) {
     static const char *const classes[] = {"page", "api", "feed"};
     AUTO_BUF struct buf out = BUF_INIT;
     struct json_writer w = JSON_WRITER(&out);
+    buf_reserve(&out, 2000); /* most are shorter */
     json_object_begin(&w);
     json_member_string(&w, "method", x->method);
     json_member_string(&w, "requested_url", requested);

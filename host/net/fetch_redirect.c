@@ -85,6 +85,8 @@ int fetch_follow(struct exchange *x, int64_t hops) {
     if (url_parse(&own, buf_span(&x->href), NULL, &base) || fetch_set_url(x, escaped(location, &text), &base))
         return fetch_fail(x, "redirects", "redirected to what is no URL: %.200s", location);
     change_method(x, status);
+    if ((status == 301 || status == 308) && x->env->moved)
+        x->env->moved(x->env->ctx, own.data, x->href.data);
     if (visited(x))
         return fetch_fail(x, "redirects", "the redirects lead in a circle: %.200s was asked for before", x->href.data);
     url_origin(&origin, &x->url);

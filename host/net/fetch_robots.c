@@ -17,7 +17,7 @@ struct fetch_robots_entry {
     enum fetch_robots_state state;
     int64_t until_us;
     struct robots *rules; /* NULL: no rules, everything is allowed */
-    bool unreachable, guarded;
+    bool unreachable, guarded, untrusted;
     char why[160];
 };
 struct fetch_robots {
@@ -78,6 +78,7 @@ void fetch_robots_learn(struct fetch_robots_entry *e, const struct transfer_resu
     e->rules = NULL;
     e->unreachable = false;
     e->guarded = r->error == TRANSFER_GUARD;
+    e->untrusted = r->error == TRANSFER_TLS;
     e->state = FETCH_ROBOTS_KNOWN;
     e->until_us = time_mono_us() + time_seconds_us(86400);
     if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 300) {
@@ -93,6 +94,16 @@ void fetch_robots_learn(struct fetch_robots_entry *e, const struct transfer_resu
     }
 }
 
+void fetch_robots_remember(struct fetch_robots_entry *e, bool rules, struct tl_span text, int64_t left_us) {
+    robots_free(e->rules);
+    e->rules = NULL;
+    e->unreachable = e->guarded = e->untrusted = false;
+    if (rules && robots_parse(text, e->owner->agent, &e->rules))
+        e->rules = NULL;
+    e->state = FETCH_ROBOTS_KNOWN;
+    e->until_us = time_mono_us() + left_us;
+}
+
 int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e) {
     int64_t ms = e->rules ? robots_delay_ms(e->rules) : -1;
     return ms < 0 ? -1 : ms * 1000;
@@ -102,6 +113,8 @@ enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *
     *why = e->why;
     if (e->guarded)
         return FETCH_ROBOTS_GUARDED;
+    if (e->untrusted)
+        return FETCH_ROBOTS_UNTRUSTED;
     if (e->unreachable)
         return FETCH_ROBOTS_UNREACHABLE;
     if (!e->rules)

@@ -11,7 +11,7 @@ enum { FETCH_ROBOTS_MAX = 500 * 1024 };
 struct fetch_robots;
 struct fetch_robots_entry;
 enum fetch_robots_state { FETCH_ROBOTS_UNKNOWN, FETCH_ROBOTS_UNDER_WAY, FETCH_ROBOTS_KNOWN };
-enum fetch_robots_verdict { FETCH_ROBOTS_ALLOWED, FETCH_ROBOTS_FORBIDDEN, FETCH_ROBOTS_UNREACHABLE, FETCH_ROBOTS_GUARDED /* the address may not be asked at all */ };
+enum fetch_robots_verdict { FETCH_ROBOTS_ALLOWED, FETCH_ROBOTS_FORBIDDEN, FETCH_ROBOTS_UNREACHABLE, FETCH_ROBOTS_GUARDED /* the address may not be asked at all */, FETCH_ROBOTS_UNTRUSTED /* its certificate is refused */ };
 
 struct fetch_robots *fetch_robots_new(const char *user_agent);
 void fetch_robots_free(struct fetch_robots *r);
@@ -20,6 +20,8 @@ enum fetch_robots_state fetch_robots_state(struct fetch_robots_entry *e, int64_t
 void fetch_robots_begin(struct fetch_robots_entry *e);
 void fetch_robots_give_up(struct fetch_robots_entry *e);                          /* unknown again */
 void fetch_robots_learn(struct fetch_robots_entry *e, const struct transfer_result *r); /* known now */
+/* Known from an earlier crawl; with rules (or without: none), for what is left of their day. */
+void fetch_robots_remember(struct fetch_robots_entry *e, bool rules, struct tl_span text, int64_t left_us);
 int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e);                /* Crawl-delay; -1: none */
 enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *e, const struct url *url, const char **why);
 #endif

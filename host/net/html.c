@@ -566,7 +566,10 @@ static void scan_all(struct scan *s) {
     anchor_close(s);
 }
 int html_scan(struct arena *arena, struct tl_span utf8, const struct html_options *options, struct html_page *out) {
-    struct scan s = {.page = out, .arena = arena, .max_links = HTML_LINKS_MAX, .title.max = HTML_VALUE_MAX};
+    enum { LINKS_KEPT = 4096 };
+    static struct html_link *kept; /* the last page's array of links, which grew to its size; a copy of the right size is handed out */
+    static size_t kept_room;
+    struct scan s = {.page = out, .arena = arena, .max_links = HTML_LINKS_MAX, .title.max = HTML_VALUE_MAX, .links = kept, .room = kept_room};
     size_t max_text = options && options->max_text ? options->max_text : HTML_TEXT_MAX;
     if (options && options->max_links)
         s.max_links = options->max_links;
@@ -597,7 +600,11 @@ int html_scan(struct arena *arena, struct tl_span utf8, const struct html_option
         s.arena_full |= !links;
     }
     out->truncated |= out->text.full || s.t.truncated || s.arena_full;
-    free(s.links);
+    bool keeps = s.room <= LINKS_KEPT;
+    if (!keeps)
+        free(s.links);
+    kept = keeps ? s.links : NULL;
+    kept_room = keeps ? s.room : 0;
     buf_free(&s.value);
     buf_free(&s.collapsed);
     buf_free(&s.title);

@@ -144,7 +144,7 @@ static int read_xml(struct reader *r, struct tl_span text) {
     unsigned findings = 0;
     r->text.max = LOC_MAX;
     xml_clean(text, &clean, &findings);
-    xml_read(buf_span(&clean), &events, r);
+    r->out->truncated |= xml_read(buf_span(&clean), &events, r) < 0;
     r->out->repaired |= findings >= XML_REPAIRED;
     return TL_OK;
 }

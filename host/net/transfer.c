@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/times.h"
 #include "net/decode.h"
 #include "net/guard.h"
 #include "net/head.h"
@@ -43,8 +45,18 @@ struct transfer {
     struct decode *decode;
     struct transfer *next;
 };
+struct open_socket {
+    curl_socket_t fd;
+    int local_port; /* 0: not looked up yet */
+};
 struct transfer_pool {
     CURLM *multi;
+    struct open_socket *socket; /* of all connections, in no order: libcurl names the one in use by its ports only */
+    size_t sockets, socket_room;
+    int epoll;          /* libcurl's sockets, and the caller's descriptor */
+    int extra_fd;       /* that one, -1: none */
+    short extra_events; /* what it waits for */
+    int64_t timer_us;   /* when libcurl wants to be called; INT64_MAX: not by itself */
     struct transfer *idle;
     size_t idle_count, active;
     struct transfer_setup setup;
@@ -60,6 +72,63 @@ static void read_ca(struct transfer_pool *p) {
     p->ca_text.max = CA_MAX;
     while (f && (n = fread(block, 1, sizeof block, f)) > 0)
         buf_add(&p->ca_text, block, n);
+}
+
+/* ---- what libcurl waits for. It is told which sockets are ready, so that a call costs the same however many are open. */
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *known) {
+    struct transfer_pool *p = ctx;
+    struct epoll_event e = {.events = (what & CURL_POLL_IN ? (unsigned)EPOLLIN : 0) | (what & CURL_POLL_OUT ? (unsigned)EPOLLOUT : 0), .data.fd = fd};
+    (void)easy;
+    (void)known;
+    if (what == CURL_POLL_REMOVE)
+        epoll_ctl(p->epoll, EPOLL_CTL_DEL, fd, NULL);
+    else if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e) && (errno != EEXIST || epoll_ctl(p->epoll, EPOLL_CTL_MOD, fd, &e)))
+        return -1;
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long ms, void *ctx) {
+    struct transfer_pool *p = ctx;
+    (void)multi;
+    p->timer_us = ms < 0 ? INT64_MAX : time_mono_us() + (int64_t)ms * 1000;
+    return 0;
+}
+
+static void watch_extra(struct transfer_pool *p, int fd, short events) {
+    struct epoll_event e = {.events = (events & POLLIN ? (unsigned)EPOLLIN : 0) | (events & POLLOUT ? (unsigned)EPOLLOUT : 0), .data.fd = fd};
+    if (p->extra_fd == fd && p->extra_events == events)
+        return;
+    if (p->extra_fd >= 0 && p->extra_fd != fd)
+        epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->extra_fd, NULL);
+    if (fd >= 0 && epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e))
+        epoll_ctl(p->epoll, EPOLL_CTL_MOD, fd, &e);
+    p->extra_fd = fd;
+    p->extra_events = events;
+}
+
+static void call_timer(struct transfer_pool *p) {
+    int running;
+    if (time_mono_us() < p->timer_us)
+        return;
+    p->timer_us = INT64_MAX; /* it says anew when */
+    curl_multi_socket_action(p->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
+static void wait_for_events(struct transfer_pool *p, int64_t timeout_us) {
+    enum { AT_ONCE = 64 };
+    struct epoll_event e[AT_ONCE];
+    int running;
+    int64_t timer = p->timer_us == INT64_MAX ? INT64_MAX : p->timer_us - time_mono_us();
+    if (timer < timeout_us)
+        timeout_us = timer > 0 ? timer : 0;
+    int n = epoll_wait(p->epoll, e, AT_ONCE, (int)((timeout_us + 999) / 1000));
+    for (int i = 0; i < n; i++)
+        if (e[i].data.fd != p->extra_fd) {
+            int how = (e[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) | (e[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+                      (e[i].events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+            curl_multi_socket_action(p->multi, e[i].data.fd, how, &running);
+        }
 }
 
 struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup) {
@@ -78,6 +147,14 @@ struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup) {
     curl_multi_setopt(p->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, (long)setup->max_connections);
     curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)setup->max_connections);
     curl_multi_setopt(p->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
+    curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p);
+    p->timer_us = INT64_MAX;
+    p->extra_fd = -1;
+    if ((p->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
+        abort();
     return p;
 }
 
@@ -96,10 +173,12 @@ void transfer_pool_free(struct transfer_pool *p) {
         transfer_free(t);
     }
     curl_multi_cleanup(p->multi);
+    close(p->epoll);
     buf_free(&p->ca_text);
     free(p->user_agent);
     free(p->proxy);
     free(p->ca);
+    free(p->socket);
     free(p);
 }
 
@@ -206,7 +285,43 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
         break_off(t, TRANSFER_GUARD, "the address is private and the crawl does not name this host");
         return CURL_SOCKET_BAD;
     }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    curl_socket_t fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    struct transfer_pool *p = t->pool;
+    if (fd < 0)
+        return CURL_SOCKET_BAD;
+    MEM_GROW(p->socket, p->sockets, p->socket_room);
+    p->socket[p->sockets++] = (struct open_socket){fd, 0};
+    return fd;
+}
+
+static int on_close(void *ctx, curl_socket_t fd) {
+    struct transfer_pool *p = ctx;
+    for (size_t i = 0; i < p->sockets; i++)
+        if (p->socket[i].fd == fd) {
+            p->socket[i] = p->socket[--p->sockets];
+            break;
+        }
+    return close(fd);
+}
+
+static int local_port_of(curl_socket_t fd) {
+    struct sockaddr_storage own;
+    socklen_t len = sizeof own;
+    uint16_t port = 0;
+    if (getsockname(fd, (struct sockaddr *)&own, &len) == 0)
+        memcpy(&port, (const char *)&own + offsetof(struct sockaddr_in, sin_port), sizeof port); /* at the same place for IPv6 */
+    return ntohs(port);
+}
+
+static curl_socket_t socket_of(struct transfer_pool *p, int local_port) {
+    for (size_t i = 0; i < p->sockets; i++) {
+        struct open_socket *s = &p->socket[i];
+        if (!s->local_port)
+            s->local_port = local_port_of(s->fd);
+        if (s->local_port == local_port)
+            return s->fd;
+    }
+    return CURL_SOCKET_BAD;
 }
 
 /* The system's certificates from one file, which libcurl then reads once for all connections; with ours beside them, they are looked up
@@ -227,11 +342,10 @@ static void set_trust(struct transfer *t) {
  * taken for the answer: libcurl looks for the end of a connection, not for that. */
 static int on_ready(void *ctx, char *remote, char *local, int remote_port, int local_port) {
     struct transfer *t = ctx;
-    curl_socket_t s = CURL_SOCKET_BAD;
+    curl_socket_t s = strncmp(t->q.url, "http:", 5) == 0 ? socket_of(t->pool, local_port) : CURL_SOCKET_BAD;
     char byte;
-    (void)remote, (void)local, (void)remote_port, (void)local_port;
-    if (strncmp(t->q.url, "http:", 5) != 0 || curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &s) != CURLE_OK || s == CURL_SOCKET_BAD ||
-        recv(s, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
+    (void)remote, (void)local, (void)remote_port;
+    if (s == CURL_SOCKET_BAD || recv(s, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0)
         return CURL_PREREQFUNC_OK;
     t->stale = true;
     break_off(t, TRANSFER_CUT, "the connection ended, or spoke, before it was asked anything");
@@ -253,13 +367,11 @@ static struct transfer *transfer_new(struct transfer_pool *p) {
     curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set_trust(t);
     curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    curl_easy_setopt(e, CURLOPT_HTTP_VERSION, p->setup.http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(e, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
     curl_easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     curl_easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, (long)LOW_SPEED);
-    curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 65536L);
+    curl_easy_setopt(e, CURLOPT_BUFFERSIZE, 32768L); /* libcurl allocates it for each transfer */
     curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(e, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
@@ -268,6 +380,8 @@ static struct transfer *transfer_new(struct transfer_pool *p) {
     curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, on_open);
     curl_easy_setopt(e, CURLOPT_OPENSOCKETDATA, t);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, p);
     curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->error);
     curl_easy_setopt(e, CURLOPT_PRIVATE, t);
     return t;
@@ -317,6 +431,10 @@ struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_r
     }
     curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->list);
     curl_easy_setopt(t->easy, CURLOPT_URL, q->url);
+    /* Where HTTP/2 may be, the first connection's word is waited for. Without TLS it cannot be, and the wait would last till the first answer. */
+    bool multiplex = p->setup.http2 && strncmp(q->url, "https:", 6) == 0;
+    curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION, multiplex ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(t->easy, CURLOPT_PIPEWAIT, multiplex ? 1L : 0L);
     curl_easy_setopt(t->easy, CURLOPT_FRESH_CONNECT, q->fresh ? 1L : 0L);
     curl_easy_setopt(t->easy, CURLOPT_FORBID_REUSE, 0L);
     curl_easy_setopt(t->easy, CURLOPT_LOW_SPEED_TIME, 0L); /* till the body begins: a server may think as long as the time-out lets it */
@@ -471,11 +589,8 @@ static void finish(struct transfer *t, CURLcode code) {
     done(ctx);
 }
 
-void transfer_poll(struct transfer_pool *p, int extra_fd, short extra_events, int64_t timeout_us) {
-    int running = 0, left = 0;
-    struct curl_waitfd extra = {.fd = extra_fd, .events = (short)((extra_events & POLLIN ? CURL_WAIT_POLLIN : 0) |
-                                                                  (extra_events & POLLOUT ? CURL_WAIT_POLLOUT : 0))};
-    curl_multi_perform(p->multi, &running);
+static bool finish_some(struct transfer_pool *p) {
+    int left = 0;
     CURLMsg *m;
     bool some = false;
     while ((m = curl_multi_info_read(p->multi, &left)))
@@ -485,8 +600,15 @@ void transfer_poll(struct transfer_pool *p, int extra_fd, short extra_events, in
             some = true;
             finish(t, m->data.result);
         }
-    if (!some && timeout_us > 0)
-        curl_multi_poll(p->multi, &extra, extra_fd >= 0 ? 1 : 0, (int)((timeout_us + 999) / 1000), NULL);
+    return some;
+}
+
+void transfer_poll(struct transfer_pool *p, int extra_fd, short extra_events, int64_t timeout_us) {
+    watch_extra(p, extra_fd, extra_events);
+    call_timer(p); /* what was started since begins here, too */
+    wait_for_events(p, finish_some(p) ? 0 : timeout_us);
+    call_timer(p);
+    finish_some(p);
 }
 
 size_t transfer_count(const struct transfer_pool *p) {

@@ -8,11 +8,14 @@
 
 #include "base/mem.h"
 
+enum { ERRORS_MAX = 500000 };
+
 struct reader {
     const struct xml_events *events;
     void *arg;
     xmlParserCtxtPtr ctxt;
     int rc;
+    size_t errors;
     struct xml_attr attrs[XML_ATTRS_MAX];
     struct xml_ns declared[XML_ATTRS_MAX];
 };
@@ -31,6 +34,8 @@ static void on_start(void *arg, const xmlChar *name, const xmlChar *prefix, cons
     struct reader *r = arg;
     struct xml_element e = {.prefix = span(prefix), .name = span(name), .ns = span(ns)};
     (void)defaulted;
+    if (r->rc == TL_OK && r->errors > ERRORS_MAX)
+        settle(r, TL_PARTIAL);
     if (r->rc < 0)
         return;
     for (int i = 0; i < ns_count && e.declared_count < XML_ATTRS_MAX; i++)
@@ -55,9 +60,11 @@ static void on_text(void *arg, const xmlChar *text, int len) {
     if (r->rc == TL_OK && len > 0)
         settle(r, r->events->text(r->arg, (struct tl_span){(const char *)text, (size_t)len}));
 }
-static void on_error(void *arg, xmlErrorPtr error) { /* else libxml2 writes to stderr */
-    (void)arg;
+/* Without it libxml2 writes to stderr. What was cleaned has only faults of namespaces, but each costs time. */
+static void on_error(void *arg, xmlErrorPtr error) {
+    struct reader *r = arg;
     (void)error;
+    r->errors++; /* looked at between elements: libxml2 must not be stopped inside of a tag */
 }
 
 int xml_read(struct tl_span xml, const struct xml_events *events, void *arg) {
@@ -143,6 +150,8 @@ const char *xml_finding_text(unsigned bit) {
         return "the text is UTF-8 although another encoding was declared";
     case XML_MISREAD:
         return "control characters that are windows-1252 in truth were replaced by what they mean";
+    case XML_TOO_MANY_NAMES:
+        return "more than 8192 different names; the elements beyond them lost theirs";
     case XML_BAD_ENCODING:
         return "repaired: bytes that do not fit the encoding";
     case XML_BAD_CHARACTER:

@@ -15,10 +15,12 @@
 #include "trotline.h"
 
 enum {
-    XML_BODY_MAX = 64 << 20,      /* bytes of a body */
+    XML_BODY_MAX = 50 << 20,      /* bytes of a body: what the sitemap protocol allows */
     XML_DEPTH_MAX = 256,          /* open elements; deeper ones lose their tags */
     XML_ATTR_MAX = 64 << 10,      /* bytes of an attribute's value, else it is left out */
     XML_ATTRS_MAX = 64,           /* of an element; the rest is left out */
+    XML_NAMES_MAX = 8192,         /* different names; elements beyond them are called "_", attributes left out */
+    XML_SCOPE_MAX = 128,          /* namespaces in scope; the rest is not declared */
     XML_ENTITIES_MAX = 64,        /* declared by the document itself */
     XML_ENTITY_TEXT_MAX = 4096,   /* bytes of one */
     XML_EXPANSION_MAX = 512 << 10 /* bytes of all references together */
@@ -33,6 +35,7 @@ enum xml_finding {
     XML_ATTR_DROPPED = 1 << 4,       /* too long, or too many */
     XML_ENCODING_OVERRULED = 1 << 5, /* the bytes are UTF-8, whatever was said of them */
     XML_MISREAD = 1 << 6,            /* control characters that are windows-1252 in truth were replaced */
+    XML_TOO_MANY_NAMES = 1 << 7,
     XML_REPAIRED = 1 << 8,
     XML_BAD_ENCODING = 1 << 8,   /* bytes that the encoding does not have */
     XML_BAD_CHARACTER = 1 << 9,  /* control characters and the like were left out */
@@ -80,7 +83,8 @@ struct xml_events {
     int (*end)(void *arg, const struct xml_element *e);
     int (*text)(void *arg, struct tl_span text);
 };
-/* xml: from xml_clean. TL_INVALID: libxml2 does not think it well-formed; what came before it has been told. */
+/* xml: from xml_clean. TL_INVALID: libxml2 does not think it well-formed; what came before it has been told.
+ * TL_PARTIAL: so many undeclared prefixes that it was not read to its end. */
 int xml_read(struct tl_span xml, const struct xml_events *events, void *arg);
 
 /* The value of an attribute without namespace (or of any, when ns is NULL), its name compared without case; ptr NULL:

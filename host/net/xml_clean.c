@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "net/html_entities.h"
 #include "net/xml_inside.h"
 
-enum { NAME_MAX_BYTES = 256, STRAYS_MAX = 1 << 16 };
+enum { NAME_MAX_BYTES = 256, STRAYS_MAX = 1 << 16, SLOTS = 2 * XML_NAMES_MAX };
 enum where { IN_TEXT, IN_CDATA, IN_VALUE };
 enum mark { COMMENT_END, CDATA_END, PI_END, DOUBLE_QUOTE, SINGLE_QUOTE, MARKS };
 static const char *const mark_text[MARKS] = {"-->", "]]>", "?>", "\"", "'"};
@@ -25,6 +27,12 @@ struct cleaner {
     size_t depth, too_deep;             /* open elements that were written, and that were not */
     size_t strays;                      /* end tags that were looked for in vain; beyond STRAYS_MAX nobody looks */
     struct tl_span open[XML_DEPTH_MAX]; /* their names, in the input */
+    uint8_t declares[XML_DEPTH_MAX];    /* namespaces that each of them declares */
+    size_t in_scope;
+    /* Names and namespaces seen, a hash table: libxml2 keeps them all, and slows down when there are too many. */
+    struct tl_span *seen; /* SLOTS of them */
+    size_t seen_count;
+    struct hash_key key;
     size_t attr_count;
     struct {
         struct tl_span name, value;
@@ -146,8 +154,30 @@ static bool ahead(const struct cleaner *c, const char *what) {
 
 /* ---- tags ---- */
 
+/* False: one name too many. */
+static bool note(struct cleaner *c, struct tl_span name) {
+    size_t at = (size_t)hash_sip(&c->key, name.ptr, name.len) & (SLOTS - 1);
+    for (; c->seen[at].ptr; at = (at + 1) & (SLOTS - 1))
+        if (c->seen[at].len == name.len && memcmp(c->seen[at].ptr, name.ptr, name.len) == 0)
+            return true;
+    if (c->seen_count == XML_NAMES_MAX)
+        return false;
+    c->seen[at] = name;
+    c->seen_count++;
+    return true;
+}
+static struct tl_span known_name(struct cleaner *c, struct tl_span name) {
+    if (note(c, name))
+        return name;
+    c->found |= XML_TOO_MANY_NAMES;
+    return span_of("_");
+}
+static bool is_declaration(struct tl_span name) {
+    return name.len >= 5 && memcmp(name.ptr, "xmlns", 5) == 0 && (name.len == 5 || name.ptr[5] == ':');
+}
 static void close_top(struct cleaner *c) {
-    struct tl_span name = c->open[--c->depth];
+    struct tl_span name = known_name(c, c->open[--c->depth]);
+    c->in_scope -= c->declares[c->depth];
     buf_lit(c->out, "</");
     buf_add(c->out, name.ptr, name.len);
     buf_char(c->out, '>');
@@ -276,10 +306,20 @@ static bool read_attrs(struct cleaner *c, bool *empty) {
     }
     return false;
 }
-static void write_tag(struct cleaner *c, struct tl_span name, bool empty) {
+/* Returns how many namespaces it declares. */
+static uint8_t write_tag(struct cleaner *c, struct tl_span name, bool empty) {
+    uint8_t declares = 0;
+    name = known_name(c, name);
     buf_char(c->out, '<');
     buf_add(c->out, name.ptr, name.len);
     for (size_t i = 0; i < c->attr_count; i++) {
+        bool declaration = is_declaration(c->attr[i].name);
+        if ((declaration && (c->in_scope + declares >= XML_SCOPE_MAX || !note(c, c->attr[i].value))) ||
+            !note(c, c->attr[i].name)) {
+            c->found |= XML_ATTR_DROPPED;
+            continue;
+        }
+        declares += declaration;
         buf_char(c->out, ' ');
         buf_add(c->out, c->attr[i].name.ptr, c->attr[i].name.len);
         buf_lit(c->out, "=\"");
@@ -287,6 +327,7 @@ static void write_tag(struct cleaner *c, struct tl_span name, bool empty) {
         buf_char(c->out, '"');
     }
     buf_text(c->out, empty ? "/>" : ">");
+    return declares;
 }
 static void start_tag(struct cleaner *c, struct tl_span name) {
     bool empty;
@@ -308,11 +349,14 @@ static void start_tag(struct cleaner *c, struct tl_span name) {
         c->too_deep += !empty;
         return;
     }
-    write_tag(c, name, empty);
-    if (!empty)
+    uint8_t declares = write_tag(c, name, empty);
+    if (!empty) {
+        c->in_scope += declares;
+        c->declares[c->depth] = declares;
         c->open[c->depth++] = name;
-    else if (!c->depth)
+    } else if (!c->depth) {
         c->root_closed = true;
+    }
 }
 
 /* ---- the rest ---- */
@@ -367,6 +411,9 @@ void xml_clean(struct tl_span utf8, struct buf *out, unsigned *findings) {
     c->start = c->at = utf8.ptr;
     c->end = utf8.ptr + utf8.len;
     c->out = out;
+    c->seen = mem_alloc(SLOTS * sizeof *c->seen);
+    if (getrandom(&c->key, sizeof c->key, GRND_NONBLOCK) < 0)
+        c->key = (struct hash_key){(uintptr_t)c, (uintptr_t)out};
     while (c->at < c->end) {
         const char *next = memchr(c->at, '<', (size_t)(c->end - c->at));
         add_text(c, (struct tl_span){c->at, (size_t)((next ? next : c->end) - c->at)}, IN_TEXT);
@@ -378,31 +425,37 @@ void xml_clean(struct tl_span utf8, struct buf *out, unsigned *findings) {
         c->found |= XML_TRUNCATED;
     while (c->depth)
         close_top(c);
+    free(c->seen);
     buf_free(&c->entities.text);
     *findings |= c->found;
 }
 
 struct tl_span xml_root(struct tl_span utf8, bool *html) {
-    struct cleaner c = {.start = utf8.ptr, .at = utf8.ptr, .end = utf8.ptr + utf8.len};
+    AUTO_FREE struct cleaner *c = mem_alloc(sizeof *c);
     struct tl_span name = {"", 0};
+    c->at = utf8.ptr;
+    c->end = utf8.ptr + utf8.len;
     *html = false;
-    while (!name.len && (c.at = memchr(c.at, '<', (size_t)(c.end - c.at)))) {
-        name = (struct tl_span){c.at + 1, xml_name(c.at + 1, c.end)};
+    while (!name.len && (c->at = memchr(c->at, '<', (size_t)(c->end - c->at)))) {
+        name = (struct tl_span){c->at + 1, xml_name(c->at + 1, c->end)};
+        char next = c->end - c->at > 1 ? c->at[1] : ' ';
         if (name.len) {
             *html |= xml_same(name, "html") || xml_same(name, "head") || xml_same(name, "body");
-        } else if (ahead(&c, "<!--")) {
-            c.at += 4;
-            skip_mark(&c, COMMENT_END);
-        } else if (ahead(&c, "<?")) {
-            skip_mark(&c, PI_END);
-        } else if (ahead(&c, "<!DOCTYPE")) {
-            *html |= ahead(&c, "<!DOCTYPE html");
+        } else if (next != '!' && next != '?') {
+            c->at++;
+        } else if (ahead(c, "<!--")) {
+            c->at += 4;
+            skip_mark(c, COMMENT_END);
+        } else if (ahead(c, "<?")) {
+            skip_mark(c, PI_END);
+        } else if (ahead(c, "<!DOCTYPE")) {
+            *html |= ahead(c, "<!DOCTYPE html");
             unsigned ignored = 0;
-            xml_entities_read(&c.entities, &c.at, c.end, &ignored);
+            xml_entities_read(&c->entities, &c->at, c->end, &ignored);
         } else {
-            c.at++;
+            c->at++;
         }
     }
-    buf_free(&c.entities.text);
+    buf_free(&c->entities.text);
     return name;
 }

@@ -77,6 +77,14 @@ int store_validator_get(struct store *s, struct tl_span url, const char *credent
     return TL_OK;
 }
 
+bool store_validators_any(struct store *s) {
+    sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_ANY, "SELECT 1 FROM validator LIMIT 1");
+    bool any = st && sqlite_row(s, st) == 1;
+    if (st)
+        sqlite3_reset(st);
+    return any;
+}
+
 int store_validator_put(struct store *s, struct tl_span url, const char *credential, const struct store_validator *v) {
     sqlite3_stmt *st = sqlite_writing(s) ? sqlite_sql(s, SQL_VALIDATOR_PUT,
         "INSERT INTO validator (key, url, credential, etag, last_modified, run, at_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET "

@@ -220,6 +220,7 @@ struct store_validator {
     int64_t run, unchanged, at_us;    /* run whose document holds the answer; 304s since */
 };
 int store_validator_get(struct store *s, struct tl_span url, const char *credential, struct store_validator *out); /* TL_NOTFOUND */
+bool store_validators_any(struct store *s); /* is there one at all? */
 int store_validator_put(struct store *s, struct tl_span url, const char *credential, const struct store_validator *v); /* the newest wins */
 int store_validator_unchanged(struct store *s, struct tl_span url, const char *credential); /* another 304 */
 int store_validator_forget(struct store *s, struct tl_span url, const char *credential);

@@ -6,7 +6,7 @@
 
 struct args {
     const char *url, *method, *body;
-    bool follow;
+    bool follow, revalidate;
     struct tl_list keep, allow, deny, types, headers;
 };
 static const struct tl_option arguments[] = {
@@ -15,6 +15,7 @@ static const struct tl_option arguments[] = {
     {"keep", TL_TEXT, TL_LIST, offsetof(struct args, keep), "[page, text, links]", "page|text|links", "datasets to make, in this order"},
     {"allow", TL_TEXT, TL_LIST, offsetof(struct args, allow), NULL, NULL, "follow only URLs that match one of these globs"},
     {"deny", TL_TEXT, TL_LIST, offsetof(struct args, deny), NULL, NULL, "never follow URLs that match one of these globs"},
+    {"revalidate", TL_BOOL, 0, offsetof(struct args, revalidate), "true", NULL, "ask only whether a page that is known has changed"},
     {"types", TL_TEXT, TL_LIST, offsetof(struct args, types), "[a, area]",
      "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track", "follow links of these elements"},
     {"method", TL_TEXT, 0, offsetof(struct args, method), "GET", "GET|HEAD|POST|PUT", "request method"},
@@ -111,9 +112,11 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     (void)self;
     if (!rc)
         rc = tl_fetch(run, TL_REQUEST(.url = a->url, .method = a->method, .headers = headers, .header_count = a->headers.count,
-                                      .body = {a->body, a->body ? strlen(a->body) : 0}), &res);
+                                      .body = {a->body, a->body ? strlen(a->body) : 0}, .revalidate = a->revalidate), &res);
     if (rc)
         return rc;
+    if (res.not_modified)
+        return TL_UNCHANGED; /* the earlier document stands, and is reacted to */
     if (res.status >= 400) {
         if (res.body.len && (rc = tl_put(run, "page", TL_ELEMENT(.from = &res))))
             return rc;

@@ -1,7 +1,8 @@
 /* replay.c - runs files through a fuzz target without a fuzzer: link it with one fuzz_*.c, compiled with -DFUZZ_REPLAY.
  *
- * Arguments are files and folders (their files, not their subfolders), in the order of their names; TAP comes out. A
- * target that dislikes an input aborts: the last line says which one it was. With no input at all the run fails.
+ * Arguments are files and folders (their files, not their subfolders), in the order of their names; TAP comes out.
+ * Without arguments it is the seed corpus, tests/data/fuzz/FUZZ_NAME. A target that dislikes an input aborts: the last
+ * line says which one it was. With no input at all the run fails.
  * Without FUZZ_REPLAY this file is empty, and libFuzzer's own main is linked. */
 #ifdef FUZZ_REPLAY
 #include <dirent.h>
@@ -59,9 +60,22 @@ static void run_path(const char *path, bool folders) {
     }
 }
 
+#ifdef FUZZ_NAME
+static void run_seeds(void) {
+    const char *data = getenv("TROTLINE_TEST_DATA");
+    char path[LONGEST_PATH];
+    snprintf(path, sizeof path, "%s/fuzz/" FUZZ_NAME, data ? data : "tests/data");
+    run_path(path, true);
+}
+#else
+static void run_seeds(void) {}
+#endif
+
 int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         run_path(argv[i], true);
+    if (argc < 2)
+        run_seeds();
     if (!count)
         report(false, "no input");
     printf("1..%d\n", count);

@@ -122,7 +122,7 @@ CODINGS = {  # path: (Content-Encoding, bytes sent, what is to become of it)
     "/gzip": ("gzip", GZIP, WORDS), "/x-gzip": ("X-GZip", GZIP, WORDS), "/deflate": ("deflate", zlib.compress(WORDS), WORDS),
     "/deflate-naked": ("deflate", naked(WORDS), WORDS), "/br": ("br", BR, WORDS), "/zstd": ("zstd", ZSTD, WORDS), "/identity": ("identity", WORDS, WORDS),
     "/members": ("gzip", gzip.compress(b"one, ") + gzip.compress(b"two"), b"one, two"), "/padded": ("gzip", GZIP + bytes(100), WORDS),
-    "/twice": ("gzip, gzip", gzip.compress(GZIP), WORDS), "/mixed": ("deflate, br", b"", b""), "/stack": ("deflate, gzip", gzip.compress(zlib.compress(WORDS)), WORDS),
+    "/twice": ("gzip, gzip", gzip.compress(GZIP), WORDS), "/stack": ("deflate, gzip", gzip.compress(zlib.compress(WORDS)), WORDS),
     "/nothing": ("gzip", b"", b""), "/empty": ("gzip", gzip.compress(b""), b""), "/large": ("gzip", gzip.compress(bytes(range(256)) * 20000), bytes(range(256)) * 20000),
     "/unknown": ("rot13", b"uryyb", b"uryyb"), "/partly-unknown": ("gzip, rot13", b"uryyb", b"uryyb"),
     "/no-trailer": ("gzip", GZIP[:-8], "cut"), "/half-trailer": ("gzip", GZIP[:-3], "cut"), "/half": ("gzip", GZIP[:40], "cut"), "/a-byte": ("gzip", GZIP[:1], "cut"),
@@ -190,12 +190,14 @@ on /members
 
 def attachments():
     """What a collector has fetch put into a file is held to the same."""
+    (TMP / "tight").write_bytes(gzip.compress(b"tight " * 200))
     site = Site(script=ROBOTS + f"""
 on /a
   body-fill abc 300000
 on /broken
   header Content-Length: 300000
   body-fill abc 200000
+  close
 on /coded
   header Content-Encoding: gzip
   body-file {TMP / "tight"}
@@ -254,4 +256,280 @@ def heads():
     site.close()
 
 
-main(frames, codings, caps, attachments, heads)
+# ---- redirects
+
+def redirects():
+    text = ROBOTS + "on /echo\n  echo\non /r/*\n  redirect 302 /r/{tail+1}\n"
+    hops = {"301": "redirect 301 /echo", "302": "redirect 302 /echo", "303": "redirect 303 /echo", "307": "redirect 307 /echo", "308": "redirect 308 /echo",
+            "self": "redirect 302 /self", "self-fragment": "redirect 302 #again", "a": "redirect 301 /b", "b": "redirect 302 /c", "c": "redirect 302 /a",
+            "odd-utf8": "redirect 302 /caf\\xc3\\xa9?x=\\xc3\\xa9", "odd-latin": "redirect 302 /caf\\xe9", "odd-blank": "redirect 302 /a\\sb", "fragment": "redirect 302 /end#part",
+            "relative": "redirect 302 ../end?q", "nowhere": "status 302\n  body nowhere to go", "no-url": "redirect 302 http://[::1", "user": "redirect 302 http://me:pass@{host}/echo",
+            "300": "status 300\n  header Location: /echo\n  body choose", "ftp": "redirect 302 ftp://127.0.0.1/x", "script": "redirect 302 javascript:alert(1)",
+            "file": "redirect 302 file:///etc/passwd", "data": "redirect 302 data:text/plain,x", "once": "redirect 302 /flaky", "end": "body the end"}
+    text += "".join(f"on /{name}\n  {rule}\n" for name, rule in hops.items())
+    text += "on /flaky\n  status 500\n  body no\nnext\n  body yes\non /end?q\n  body the end?q\n"
+    text += "".join(f"on {p}\n  body {p}\n" for p in ("/caf%C3%A9?x=%C3%A9", "/caf%E9", "/a%20b"))
+    site = Site(script=text)
+    w = World(config=QUICK.replace("retries: 0", "retries: 1"))
+    def kept(name, *lines):
+        site.reset()
+        found, r = fetched(w, site, name, *lines)
+        return found, r, site.asked()
+    def echo(name, method, path, body="x=1"):
+        found, r, _ = kept(name, {"url": path, "method": method, "body": body} if body else {"url": path, "method": method})
+        d = page_of(w, r.root, site, path)
+        return (d.http["method"],) + (tuple(json.loads(d.original())[k] for k in ("method", "body_bytes")) if d.original() else ())
+    for code in ("301", "302", "303"):
+        eq(f"redirects: {code} makes a GET of a POST, without its body", echo("post-" + code, "POST", "/" + code), ("GET", "GET", 0))
+    for code in ("307", "308"):
+        eq(f"redirects: {code} leaves a POST as it is", echo("post-" + code, "POST", "/" + code), ("POST", "POST", 3))
+    eq("redirects: PUT stays PUT at 301, and becomes GET at 303", [echo("put-" + c, "PUT", "/" + c) for c in ("301", "303")], [("PUT", "PUT", 3), ("GET", "GET", 0)])
+    eq("redirects: HEAD stays HEAD", echo("head-303", "HEAD", "/303", None), ("HEAD",))
+    found, r, asked = kept("circles", "/self", "/self-fragment", "/a")
+    eq("redirects: a circle is found where it closes", ({x[:2] for x in found.values()}, asked), ({("failed", "redirects")}, {"/self": 1, "/self-fragment": 1, "/a": 1, "/b": 1, "/c": 1}))
+    ok("redirects: and named", "circle" in message(w, r.root, site, "/a") and "/a " in message(w, r.root, site, "/a"), message(w, r.root, site, "/a"))
+    found, r, asked = kept("long", "/r/1")
+    eq("redirects: ten are followed, the eleventh is not", (found["/r/1"], len(asked)), (("failed", "redirects", None), 11))
+    found, r, asked = kept("odd", "/odd-utf8", "/odd-latin", "/odd-blank", "/fragment", "/relative")
+    eq("redirects: a Location with odd bytes names the bytes that it has", {k: x[2] for k, x in found.items()}, {"/odd-utf8": b"/caf%C3%A9?x=%C3%A9",
+       "/odd-latin": b"/caf%E9", "/odd-blank": b"/a%20b", "/fragment": b"the end", "/relative": b"the end?q"})
+    h = page_of(w, r.root, site, "/fragment").http
+    eq("redirects: the chain has what was said; a fragment is no part of the URL", (h["chain"], h["final_url"]),
+       ([{"url": site.base + "/fragment", "status": 302, "location": "/end#part"}], site.base + "/end"))
+    found, r, asked = kept("ends", "/nowhere", "/300", "/no-url", "/once")
+    eq("redirects: without a Location it is an answer, and so is 300", [found[p] for p in ("/nowhere", "/300")],
+       [("success", None, b"nowhere to go"), ("success", None, b"choose")])
+    eq("redirects: a Location that is no URL", found["/no-url"], ("failed", "redirects", None))
+    eq("redirects: a hop is asked again by itself", (found["/once"], asked["/once"], asked["/flaky"]), (("success", None, b"yes"), 1, 2))
+    found, r, asked = kept("user", "/user")
+    eq("redirects: user and password of a URL are not sent", ([x for x in json.loads(found["/user"][2])["headers"] if x[0] == "Authorization"],
+       page_of(w, r.root, site, "/user").http["final_url"]), ([], site.base + "/echo"))
+    found, r, asked = kept("schemes", "/ftp", "/script", "/file", "/data")
+    eq("redirects: to http and https only: the leash has no other hosts", {p: x[:2] for p, x in found.items()},
+       {p: ("refused", "hosts") for p in ("/ftp", "/script", "/file", "/data")})
+    site.close()
+
+
+def origins():
+    """What was configured for one origin is told to no other, and not to it either once another had a say in where to go."""
+    there = Site("--any-local", script=ROBOTS + "on /echo\n  echo\non /back\n  redirect 302 http://127.0.0.1:PORT/echo\n".replace("PORT", "{tail}"))
+    here = Site(script=ROBOTS + f"on /echo\n  echo\non /same\n  redirect 302 /echo\non /away\n  redirect 302 http://127.0.0.2:{there.port}/echo\n"
+                f"on /port\n  redirect 302 http://127.0.0.1:{there.port}/echo\non /round\n  redirect 302 http://127.0.0.2:{there.port}/back\n"
+                f"on /inside\n  redirect 302 http://127.0.0.3:{there.port}/echo\non /metadata\n  redirect 302 http://169.254.169.254/latest/\n"
+                f"on /mapped\n  redirect 302 http://[::ffff:127.0.0.3]:{there.port}/echo\non /number\n  redirect 302 http://2130706435:{there.port}/echo\n")
+    there.p.stdin.close()
+    there.p.wait()
+    there = Site("--any-local", "--port", there.port, script=ROBOTS + f"on /echo\n  echo\non /back\n  redirect 302 {here.base}/echo\n")
+    w = World(config=QUICK + f"secrets: {{KEY: {{env: MY_KEY, origins: ['{here.base}']}}, OTHER: {{env: MY_KEY, origins: ['https://example.org']}}}}\n")
+    w.env["MY_KEY"] = "s3cret"
+    headers = ["X-Mine: yes", "Authorization: Bearer secret:KEY", "X-Api-Key: secret:OTHER", "Cookie: secret:KEY"]
+    paths = ("/echo", "/same", "/away", "/port", "/round", "/inside", "/metadata", "/mapped", "/number")
+    found, r = fetched(w, here, "origins", *[{"url": p, "headers": headers} for p in paths], leash='{depth: 1, hosts: ["127.0.0.1", "127.0.0.2", "*"]}')
+    def told(path):
+        got = dict(json.loads(found[path][2])["headers"])
+        return tuple(got.get(k) for k in ("X-Mine", "Authorization", "X-Api-Key", "Cookie"))
+    eq("origins: a secret goes where it is bound to, after its scheme; one for elsewhere does not", told("/echo"), ("yes", "Bearer s3cret", None, "s3cret"))
+    eq("origins: and along on a redirect within the origin", told("/same"), ("yes", "Bearer s3cret", None, "s3cret"))
+    eq("origins: another host, another port, and the way back: nothing", [told(p) for p in ("/away", "/port", "/round")], [(None,) * 4] * 3)
+    eq("origins: a private address that a redirect leads to is refused, however it is written", {x["url"][len(here.base):]: x["reason"] for x in w.leashed(r.root)},
+       {p: "guard" for p in ("/inside", "/metadata", "/mapped", "/number")})
+    eq("origins: nobody connected there", {x[2] for x in there.log()} - {f"127.0.0.2:{there.port}", f"127.0.0.1:{there.port}"}, set())
+    h = page_of(w, r.root, here, "/same").http
+    ok("origins: in documents secrets are ***", dict(h["request_headers"])["Authorization"] == "***" and dict(h["request_headers"])["Cookie"] == "***", h["request_headers"])
+    none("origins: and nowhere in the catalog", [t for t in w.catalog.parent.glob("catalog.db*") if b"s3cret" in t.read_bytes()])
+    here.close()
+    there.close()
+
+
+# ---- a host that is busy
+
+def times(site):
+    """[(target, status, seconds)] of every request but robots.txt's, by the server's clock."""
+    lines = [x.split(" ") for x in Path(site.log_file).read_text().splitlines()]
+    return [(x[1], int(x[3]), int(x[4]) / 1e6) for x in lines if x[1] != "/robots.txt"]
+
+
+def busy():
+    again = "\nnext\n  body here you are\n"
+    def on(path, *answers):
+        return f"on {path}\n" + "\nnext\n".join(answers) + again
+    def later(status, value):
+        return f"  status {status}\n  header Retry-After: {value}\n  body later"
+    soon = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 3))
+    site = Site(script=ROBOTS + on("/seconds", later(429, 1), later(503, 1)) + on("/date", later(429, soon)) + on("/past", later(503, "Thu, 01 Jan 2015 00:00:00 GMT"))
+                + on("/negative", later(503, -5)) + on("/garbage", later(429, "soon")) + on("/without", "  status 429\n  body no") + on("/ok-header", "  status 500\n  header Retry-After: 5\n  body no"))
+    w = World(config=QUICK)
+    paths = ("/seconds", "/date", "/past", "/negative", "/garbage", "/without", "/ok-header")
+    found, r = fetched(w, site, "busy-0", *paths)
+    good, no = ("success", None, b"here you are"), lambda n: ("failed", f"http_{n}")
+    eq("busy: a wait that the server asks for costs no try; what it does not ask for does", {p: x if x[0] == "success" else x[:2] for p, x in found.items()},
+       {"/seconds": good, "/date": good, "/past": no(503), "/negative": no(503), "/garbage": no(429), "/without": no(429), "/ok-header": no(500)})
+    eq("busy: nor an attempt of the run", w.one("SELECT max(attempts) FROM runs"), 0)
+    eq("busy: the document counts the requests", page_of(w, r.root, site, "/seconds").http["requests"], 3)
+    at = [t for p, _, t in times(site) if p == "/seconds"]
+    ok("busy: and the wait is kept to", len(at) == 3 and at[1] - at[0] >= 0.99 and at[2] - at[1] >= 0.99, at)
+    site.reset()
+    w = World(config=QUICK.replace("retries: 0", "retries: 1"))
+    found, r = fetched(w, site, "busy-1", "/past", "/negative", "/garbage", "/without")
+    eq("busy: with one retry they are had", {x for x in found.values()}, {good})
+    site.close()
+
+    site = Site(script=ROBOTS + "on /first\n  status 429\n  header Retry-After: 2\n  body later\nnext\n  page first\n  links-range /p{} 0 7\non /*\n  body fine\n")
+    w = World(config=QUICK.replace("per_host: 16", "per_host: 1"))
+    r = w.tl("run", w.crawl("held", site.base + "/first"))
+    at = times(site)
+    gaps = [b[2] - a[2] for a, b in zip(at, at[1:])]
+    eq("busy: all is had in the end", (r.code, [x[1] for x in at]), (0, [429] + [200] * 9))
+    ok("busy: Retry-After holds the whole host", gaps[0] >= 1.99, at)
+    ok("busy: and then it is asked slowly, and less slowly with each good answer", all(g > 0.18 for g in gaps[1:5]) and gaps[1] >= 0.4, gaps)
+    site.close()
+
+
+def absurd():
+    """A wait beyond 30 seconds gives the slot back; a century is a day."""
+    site = Site(script=ROBOTS + "on /century\n  status 503\n  header Retry-After: 3153600000\n  body later\non /*\n  body fine\n")
+    w = World(config=QUICK)
+    r = w.tl("run", w.crawl("absurd", site.base + "/century"), "--timeout", "4s")
+    eq("absurd: the crawl is not over: exit 7", (r.code, site.asked()), (7, {"/century": 1}))
+    row = w.sql("SELECT status, attempts FROM runs WHERE parent_id IS NOT NULL")[0]
+    due = w.one("SELECT not_before_us FROM run WHERE parent IS NOT NULL") / 1e6 - time.time()
+    ok("absurd: it waits a day, at no cost", row == {"status": "queued", "attempts": 0} and 86000 < due <= 86400, row, due)
+    site.close()
+
+
+# ---- connections
+
+class Speaker:
+    """A server that talk(connection) writes byte by byte, in a thread for each connection; it counts requests by path."""
+
+    def __init__(self, talk, family=socket.AF_INET, backlog=50):
+        self.talk, self.asked, self.lock = talk, [], threading.Lock()
+        self.s = socket.socket(family)
+        self.s.bind(("::1" if family == socket.AF_INET6 else "127.0.0.1", 0))
+        self.s.listen(backlog)
+        self.port = self.s.getsockname()[1]
+        self.base = f"http://{'[::1]' if family == socket.AF_INET6 else '127.0.0.1'}:{self.port}"
+        self.connections = 0
+        if talk:
+            threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                c, _ = self.s.accept()
+            except OSError:
+                return
+            self.connections += 1
+            threading.Thread(target=self.serve, args=(c, self.connections), daemon=True).start()
+
+    def serve(self, c, n):
+        with contextlib.suppress(OSError), c:
+            self.talk(self, c, n)
+
+    def heads(self, c):
+        """The heads of the requests on this connection."""
+        data = b""
+        while True:
+            while b"\r\n\r\n" not in data:
+                more = c.recv(65536)
+                if not more:
+                    return
+                data += more
+            head, data = data.split(b"\r\n\r\n", 1)
+            with self.lock:
+                self.asked.append(head.split(b"\r\n")[0].decode())
+            yield head.decode("latin-1")
+
+    def close(self):
+        self.s.close()
+
+
+def answer(body, more=""):
+    return f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n{more}\r\n{body}".encode()
+
+
+def reuse():
+    """Connections that end, or speak, between two requests."""
+    gate = threading.Barrier(8, timeout=20)
+
+    def talk(server, c, n):
+        for k, head in enumerate(server.heads(c)):
+            path = head.split()[1]
+            if path == "/robots.txt":
+                c.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            if path.startswith("/second") and k > 0:
+                return  # as if its time had come just now
+            if path.startswith("/first"):
+                gate.wait()  # so that there are eight connections
+            c.sendall(answer(path))
+    server = Speaker(talk)
+    w = World(config=QUICK.replace("per_host: 16", "per_host: 8") + "workers: {max: 1, inflight: 8}\n")
+    found, r = fetched(w, server, "reuse", *[f"/first{i}" for i in range(8)], *[f"/second{i}" for i in range(8)])
+    eq("reuse: connections that end as they are used again cost nothing: no retry was allowed", {x[0] for x in found.values()}, {"success"})
+    ok("reuse: they were used again", server.connections >= 10, server.connections)
+    server.close()
+
+    def late(server, c, n):
+        for head in server.heads(c):
+            path = head.split()[1]
+            if path == "/robots.txt":
+                c.sendall(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            c.sendall(answer(path))
+            time.sleep(0.1)
+            c.sendall(answer("POISON"))
+    server = Speaker(late)
+    w = World(config=QUICK.replace("per_host: 16, delay: 0s", "per_host: 1, delay: 300ms") + "workers: {max: 1}\n")
+    found, r = fetched(w, server, "late", "/a", "/b", "/c")
+    eq("reuse: what a server says before it is asked is nobody's answer", {p: x[2] for p, x in found.items()}, {p: p.encode() for p in ("/a", "/b", "/c")})
+    server.close()
+
+
+def family_six():
+    def talk(server, c, n):
+        for head in server.heads(c):
+            c.sendall(answer(head.split("Host: ")[1].split("\r\n")[0]))
+    server = Speaker(talk, socket.AF_INET6)
+    w = World(config=QUICK)
+    found, r = fetched(w, server, "six", "/x")
+    eq("IPv6: an address that the crawl names is fetched", found["/x"], ("success", None, f"[::1]:{server.port}".encode()))
+    eq("IPv6: and recorded", page_of(w, r.root, server, "/x").http["remote_address"], f"[::1]:{server.port}")
+    server.close()
+
+
+def slow_start():
+    """Time-outs take their time: begun first, looked at last."""
+    global slow
+    full = Speaker(None, backlog=0)
+    fillers = []
+    for _ in range(4):  # the queue of connections is full: a further one gets no answer
+        c = socket.socket()
+        c.setblocking(False)
+        c.connect_ex(("127.0.0.1", full.port))
+        fillers.append(c)
+    site = Site(script=ROBOTS + "on /total\n  body-fill x 1000\n  drip 1 50\non /still\n  header Content-Length: 100\n  body begun\n  stall 5\n"
+                "on /thinks\n  delay 33000\n  body after long thought\n")
+    hasty = World(config=QUICK.replace("timeout: 20s", "timeout: 2s"))
+    patient = World(config=QUICK.replace("timeout: 20s", "timeout: 100s") + "workers: {run: 5m}\n")
+    slow = (full, fillers, site, hasty, hasty.start("run", hasty.crawl("hasty", site.base + "/total", leash="{depth: 1}")), patient,
+            patient.start("run", patient.crawl("patient", site.base + "/still", site.base + "/thinks", {"collector": "http", "args": {"url": full.base + "/never"}}, leash="{depth: 1}")))
+
+
+def slow_end():
+    full, fillers, site, hasty, one, patient, two = slow
+    r = one.wait()
+    eq("slow: an answer that takes longer than fetch.timeout", [(x["status"], x["reason"]) for x in hasty.runs(r.root, "parent_id IS NOT NULL")], [("failed", "timeout")])
+    r = two.wait()
+    rows = {x["url"].rsplit("/", 1)[1]: x for x in patient.runs(r.root, "parent_id IS NOT NULL")}
+    eq("slow: one that stands still for 30 seconds", (rows["still"]["status"], rows["still"]["reason"], "30 seconds" in rows["still"]["error"]), ("failed", "timeout", True))
+    eq("slow: a server may think for longer than that before it answers", rows["thinks"]["status"], "success")
+    ok("slow: a connection that does not come about in ten", rows["never"]["status"] == "failed" and rows["never"]["reason"] in ("timeout", "robots_unreachable")
+       and rows["never"]["seconds"] < 25, rows["never"])
+    for c in fillers:
+        c.close()
+    full.close()
+    site.close()
+
+
+main(slow_start, frames, codings, caps, attachments, heads, redirects, origins, busy, absurd, reuse, family_six, slow_end)

@@ -32,8 +32,9 @@ ANSWERS = {
     "/header-many": ("header-many 40000\n  body x", "failed", None),
     "/bad-gzip": ("header Content-Encoding: gzip\n  body this is no gzip", "failed", "decode"),
     "/loop": ("redirect 302 /loop", "failed", "redirects"),
+    "/hop/1": ("redirect 302 /hop/2", "failed", "redirects"),
     "/nowhere": ("redirect 302 http://", "failed", "redirects"),
-    "/file": ("redirect 302 file:///etc/passwd", "refused", "hosts"),
+    "/file": ("redirect 302 file:///etc/passwd", "failed", "redirects"),
     "/foreign": ("redirect 301 http://foreign.example/", "refused", "hosts"),
     "/metadata": ("redirect 307 http://169.254.169.254/latest/meta-data/", "refused", "hosts"),
     "/drip": ("drip 7 5 head\n  page slowly", "success", None),
@@ -43,16 +44,17 @@ ANSWERS = {
                  "X-A: 2\\r\\nX-B:\\r\\n\\r\\nok", "success", None),
     "/shorter": ("body-fill abcdefghij 100\n  bad-length -5", "success", None),
     "/endless": ("type application/octet-stream\n  body-fill x endless", "partial", "collector"),
-    "/bomb": ("type application/octet-stream\n  header Content-Encoding: gzip\n  body-file BOMB", "partial",
-    "collector"),
+    "/dense": ("type application/octet-stream\n  header Content-Encoding: gzip\n  body-file DENSE", "partial", "collector"),
+    "/bomb": ("type application/octet-stream\n  header Content-Encoding: gzip\n  body-file BOMB", "failed", "decode"),
 }
 
 
 def server():
     (TMP / "bomb.gz").write_bytes(gzip.compress(bytes(64 << 20)))
-    site = Site(script=NO_ROBOTS + "".join(f"on {p}\n  {rule.replace('BOMB', str(TMP / 'bomb.gz'))}\n"
-        for p, (rule, _, _) in ANSWERS.items()) +
-                "on /after/*\n  page good {tail}\n")
+    (TMP / "dense.gz").write_bytes(gzip.compress(b"".join(b"line %d\n" % i for i in range(400000))))
+    script = NO_ROBOTS + "".join(f"on {p}\n  {rule}\n" for p, (rule, _, _) in ANSWERS.items())
+    script = script.replace("BOMB", str(TMP / "bomb.gz")).replace("DENSE", str(TMP / "dense.gz"))
+    site = Site(script=script + "on /hop/*\n  redirect 302 /hop/{tail+1}\non /after/*\n  page good {tail}\n")
     w = World(config="fetch: {timeout: 4s, retries: 1, per_host: 16, delay: 0s, max_body: 1MiB, max_redirects: 5}\n")
     after = [f"/after/{i}" for i in range(20)]
     r = w.tl("run", w.crawl("hostile", *alone(*[site.base + p for x in zip(after, ANSWERS) for p in x]),
@@ -74,13 +76,14 @@ def server():
     eq("an announced length that is too small: what it says", docs["/shorter"].original(), (b"abcdefghij" * 10)[:95])
     eq("no body is longer than max_body, whatever it unpacks to",
        [(d.status, d.dataset("page")["bytes"], d.http["truncated"], len(d.original()))
-                                                                   for d in (docs["/endless"], docs["/bomb"])],
+                                                                   for d in (docs["/endless"], docs["/dense"])],
                                                                    [("partial", 1 << 20, True, 1 << 20)] * 2)
-    eq("a redirect loop is left after max_redirects", (len([x for x in site.log() if x[1] == "/loop"]),
-       "5 redirects" in rows["/loop"]["error"]), (6, True))
+    ok("a redirect loop is left", len([x for x in site.log() if x[1] == "/loop"]) <= 6, site.asked()["/loop"])
+    eq("redirects that never end are followed max_redirects times", ([x[1] for x in site.log() if x[1].startswith("/hop")],
+       "5 redirects" in rows["/hop/1"]["error"]), ([f"/hop/{i}" for i in range(1, 7)], True))
     same("refused redirects are on record, and have no document",
          {x["url"][len(site.base):] for x in w.leashed(r.root)} | ({"a document"} & set(docs)),
-         ["/file", "/foreign", "/metadata"])
+         ["/foreign", "/metadata"])
     none("nothing of it upsets lake or catalog", w.faults(r.root))
     r = w.tl("run", w.crawl("anywhere", *alone(site.base + "/metadata"), leash='{hosts: ["*"]}'))
     eq("the metadata address is refused even to a crawl that may go anywhere",
@@ -205,8 +208,8 @@ def neighbours():
     files = [w.crawl(f"neighbour-{i}", s.base + "/", leash="{depth: 9}") for i, s in enumerate(sites)]
     running = [w.start("run", f) for f in files] + [w.start("crawl", sites[0].base + "/", "--depth", "2")]
     ended = [c.wait() for c in running]
-    eq("all end well, each with a root of its own", ([r.code for r in ended], len({r.root for r in ended})), ([0] * 4,
-       4))
+    ok("all end well, each with a root of its own", [r.code for r in ended] == [0] * 4 and len({r.root for r in ended}) == 4,
+       *[r for r in ended if r.code])
     want = {"/"} | {f"/n/{i}.html" for i in range(1, 300)}
     for i, s in enumerate(sites):
         same(f"crawl {i} has all its pages", set(w.by_path(ended[i].root, s)) - {"/n/0.html"}, want)

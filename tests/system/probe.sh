@@ -65,6 +65,19 @@ gives 'charset: what the header says' charset '{"body_b64":"'"$(b64 'a')"'","con
 gives 'charset: nothing said, but valid' charset '{"body_b64":"'"$(b64 '\xc3\xa9')"'"}' '{"charset":"utf-8","source":"guess"}'
 gives 'charset: nothing said, and not valid' charset '{"body_b64":"'"$(b64 '\xe9')"'"}' '{"charset":"windows-1252","source":"default"}'
 
+feed=$(b64 '<rss version="2.0"><channel><title>A &amp;amp; B</title><item><guid isPermaLink="false">g1</guid><link>p/1</link><title>One</title><pubDate>Fri, 02 Jan 2026 03:04:05 GMT</pubDate><description>&lt;b>x&lt;/b></description><category domain="d">c</category><enclosure url="/e.mp3" type="audio/mpeg" length="7"/></item></channel></rss>')
+gives 'feed: titles as text, links resolved, ids as found' feed '{"url":"https://example.org/f/","body_b64":"'"$feed"'"}' \
+  '{"format":"rss2.0","title":"A & B","entries":[{"id":"g1","link":"https://example.org/f/p/1","title":"One","published":"2026-01-02T03:04:05Z","updated":null,"summary":"<b>x</b>","summary_type":"text/html","content":null,"content_type":null,"authors":[],"categories":[{"term":"c","scheme":"d","label":null}],"enclosures":[{"url":"https://example.org/e.mp3","type":"audio/mpeg","length":7}]}],"warnings":[]}'
+check 'feed: a page is none' "$(probe feed '{"url":"https://example.org/","body_b64":"'"$(b64 '<html></html>')"'"}' | cut -c1-24)" \
+  '{"error":"this is an HTM'$'\n''exit 0'
+
+gives 'sitemap: gzip by its first bytes' sitemap \
+  '{"url":"https://example.org/s","body_b64":"'"$(printf 'https://example.org/a\nhttps://example.org/b\n' | gzip -n | base64 -w0)"'"}' \
+  '{"urls":["https://example.org/a","https://example.org/b"],"sitemaps":[]}'
+gives 'sitemap: an index' sitemap \
+  '{"url":"https://example.org/s","body_b64":"'"$(b64 '<sitemapindex><sitemap><loc>https://example.org/2.xml</loc></sitemap></sitemapindex>')"'"}' \
+  '{"urls":[],"sitemaps":["https://example.org/2.xml"]}'
+
 gives 'date: with its zone' date '{"text":"Fri, 02 Jan 2026 03:04:05 +0200"}' '{"utc":"2026-01-02T01:04:05Z","quality":"exact"}'
 gives 'date: without one' date '{"text":"2026-01-02 03:04:05"}' '{"utc":"2026-01-02T03:04:05Z","quality":"zone-assumed"}'
 refuses 'date: none' date '{"text":"soon"}' 'no date'

@@ -1,0 +1,161 @@
+/* super_facts.c - what outlives a crawl: answers to what workers ask of it, and what they learned, written with the commit.
+ *
+ * A page that its server calls unchanged has no new document; its run names the earlier one, and every so often it is fetched in full
+ * all the same, because servers are wrong at times. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/times.h"
+#include "engine/run.h"
+#include "engine/super_inside.h"
+#include "net/url.h"
+
+enum { LONG_HOLD_US = 5000000 }; /* a shorter one is not worth a row */
+
+/* ---- questions */
+
+static int answer_validators(struct super *s, const char *url, const char *credential, struct buf *value) {
+    struct store_validator v;
+    int rc = store_validator_get(s->store, span_of(url), credential, &v);
+    if (rc)
+        return rc;
+    if (s->config->fetch.full_every > 0 && v.unchanged + 1 >= s->config->fetch.full_every)
+        return TL_NOTFOUND; /* in full this time */
+    message_text(value, v.etag);
+    message_text(value, v.last_modified);
+    return TL_OK;
+}
+
+/* Most runs ask for their own URL: its conditions go along, so that no worker waits for an answer. */
+void super_conditions(struct super *s, const struct super_job *j, struct buf *m) {
+    AUTO_BUF struct buf url = BUF_INIT, value = BUF_INIT;
+    message_u8(m, s->has_validators);
+    if (s->has_validators && j->url && *j->url && url_canonical(&url, span_of(j->url)) == TL_OK)
+        answer_validators(s, url.data, "", &value);
+    message_span(m, buf_span(&value));
+}
+
+static struct tl_span with_port(const char *host_port, const char *url, struct buf *out) {
+    AUTO_BUF struct buf href = BUF_INIT;
+    struct url u;
+    const char *colon = strrchr(host_port, ':'), *bracket = strrchr(host_port, ']');
+    buf_text(out, host_port);
+    if (colon && (!bracket || colon > bracket))
+        return buf_span(out);
+    bool tls = url && url_parse(&href, span_of(url), NULL, &u) == TL_OK && span_eq(u.scheme, "https");
+    buf_text(out, tls ? ":443" : ":80");
+    return buf_span(out);
+}
+
+static int answer_robots(struct super *s, struct super_job *j, const char *host_port, struct buf *value) {
+    AUTO_BUF struct buf name = BUF_INIT;
+    struct store_host_state state;
+    struct tl_span full = with_port(host_port, j->url, &name);
+    for (size_t i = 0; i < s->host_count; i++) {
+        struct super_host *h = &s->host[i];
+        if (h->row != pacing_find(&s->shared->pacing, full) || store_host_state(s->store, h->key, &state) || !state.robots)
+            continue;
+        message_u8(value, (uint8_t)state.robots);
+        message_i64(value, store_now_us(s->store) - state.robots_us);
+        message_span(value, state.robots_text);
+        return TL_OK;
+    }
+    return TL_NOTFOUND;
+}
+
+void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value, int *status) {
+    *status = TL_NOTFOUND;
+    if (kind == ASK_STATE && s->o->crawl->lock)
+        *status = store_state_get(s->store, s->root->name, j->collector->key, span_of(a), value);
+    else if (kind == ASK_VALIDATORS)
+        *status = answer_validators(s, a, b, value);
+    else if (kind == ASK_ROBOTS)
+        *status = answer_robots(s, j, a, value);
+}
+
+/* ---- facts */
+
+struct fact {
+    int kind;
+    const char *a, *b, *c, *d;
+};
+
+static bool next_fact(struct message *m, struct fact *f) {
+    f->kind = message_get_u8(m);
+    f->a = message_get_text(m);
+    f->b = message_get_text(m);
+    f->c = message_get_text(m);
+    f->d = message_get_text(m);
+    return !m->bad && f->a;
+}
+
+static int record_moved(struct super *s, const struct fact *f) {
+    AUTO_BUF struct buf from = BUF_INIT, to = BUF_INIT;
+    if (!f->b || url_canonical(&from, span_of(f->a)) || url_canonical(&to, span_of(f->b)))
+        return TL_OK;
+    return store_url_map(s->store, buf_span(&from), buf_span(&to), "redirect");
+}
+
+static int record_robots(struct super *s, struct super_job *j, const struct fact *f) {
+    AUTO_BUF struct buf name = BUF_INIT;
+    int64_t host = 0;
+    int rc = store_host(s->store, with_port(f->a, j->url, &name), &host);
+    return rc ? rc : store_host_robots(s->store, host, f->b && f->b[0] == '1' ? 1 : 2, span_of(f->c));
+}
+
+int super_facts_record(struct super *s, struct super_job *j) {
+    struct message m = {.at = j->facts.data, .end = j->facts.data + j->facts.len};
+    struct fact f;
+    int rc = TL_OK;
+    for (uint32_t i = 0; i < j->fact_count && !rc && next_fact(&m, &f); i++) {
+        const struct store_validator v = {.etag = f.c, .last_modified = f.d, .run = j->run, .at_us = j->wall_finished_us};
+        if (f.kind == RUN_VALIDATOR && j->document && j->state_now == STORE_SUCCESS)
+            rc = store_validator_put(s->store, span_of(f.a), f.b, &v);
+        else if (f.kind == RUN_UNCHANGED && j->state_now == STORE_NOT_MODIFIED)
+            rc = store_validator_unchanged(s->store, span_of(f.a), f.b);
+        else if (f.kind == RUN_MOVED)
+            rc = record_moved(s, &f);
+        else if (f.kind == RUN_ROBOTS)
+            rc = record_robots(s, j, &f);
+    }
+    return rc;
+}
+
+int64_t super_unchanged_ref(struct super *s, const struct super_job *j) {
+    struct message m = {.at = j->facts.data, .end = j->facts.data + j->facts.len};
+    struct store_validator v;
+    struct fact f;
+    for (uint32_t i = 0; i < j->fact_count && next_fact(&m, &f); i++)
+        if (f.kind == RUN_UNCHANGED && store_validator_get(s->store, span_of(f.a), f.b, &v) == TL_OK)
+            return v.run;
+    return 0;
+}
+
+/* ---- hosts: what they asked for outlives the process */
+
+void super_host_recall(struct super *s, struct super_host *h) {
+    struct store_host_state state;
+    if (store_host_state(s->store, h->key, &state))
+        return;
+    int64_t left = state.until_us - store_now_us(s->store);
+    h->held_until_us = state.until_us;
+    if (left > 0)
+        pacing_hold(h->row, time_mono_us() + left);
+}
+
+int super_hosts_record(struct super *s) {
+    int64_t mono = time_mono_us();
+    int rc = TL_OK;
+    for (size_t i = 0; i < s->host_count && !rc; i++) {
+        struct super_host *h = &s->host[i];
+        int64_t held = pacing_held(h->row, mono);
+        if (held < LONG_HOLD_US)
+            continue;
+        int64_t until = store_now_us(s->store) + held;
+        if (until - h->held_until_us < LONG_HOLD_US)
+            continue;
+        h->held_until_us = until;
+        rc = store_host_pace(s->store, h->key, pacing_delay(h->row, &s->pacing), until);
+    }
+    return rc;
+}

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""fetch_nginx.py - a real server and real certificates: TLS and who is refused, HTTP/2, gzip, rate limits; and proxies of both kinds."""
+import hashlib
+import socket
+import ssl
+import struct
+import sys
+import threading
+
+sys.dont_write_bytecode = True
+from lib import *  # noqa: E402
+
+NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+QUICK = "fetch: {timeout: 20s, per_host: 8, delay: 0s, retries: 0, EXTRA}\n"
+
+
+def quick(extra="robots: true"):
+    return QUICK.replace("EXTRA", extra)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+# ---- certificates
+
+def openssl(*args):
+    p = subprocess.run(["openssl", *map(str, args)], cwd=TMP, capture_output=True, text=True)
+    if p.returncode:
+        raise RuntimeError(f"openssl {args[0]}: {p.stderr[-500:]}")
+
+
+def certificates():
+    """ca.pem; good, other (another host), expired: by it; own: by itself. NAME.pem and NAME.key in TMP."""
+    (TMP / "ca.conf").write_text("""[ca]
+default_ca = x
+[x]
+database = index.txt
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = any
+copy_extensions = copy
+unique_subject = no
+[any]
+commonName = supplied
+""")
+    (TMP / "index.txt").write_text("")
+    ec = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    openssl("req", "-x509", *ec, "-keyout", "ca.key", "-out", "ca.pem", "-days", 30, "-subj", "/CN=Trotline Test CA", "-addext", "keyUsage=keyCertSign")
+    openssl("req", "-x509", *ec, "-keyout", "own.key", "-out", "own.pem", "-days", 30, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    for name, alt, dates in (("good", "IP:127.0.0.1,DNS:secure.example", ("-days", 20)), ("other", "DNS:other.example", ("-days", 20)),
+                             ("expired", "IP:127.0.0.1", ("-startdate", "20200101000000Z", "-enddate", "20200201000000Z"))):
+        openssl("req", "-new", *ec, "-keyout", name + ".key", "-out", name + ".csr", "-subj", f"/CN={name}", "-addext", "subjectAltName=" + alt)
+        openssl("ca", "-batch", "-notext", "-config", "ca.conf", "-cert", "ca.pem", "-keyfile", "ca.key", "-in", name + ".csr", "-out", name + ".pem", *dates)
+
+
+# ---- the server
+
+class Nginx:
+    """plain: gzip and /slow/ with a rate limit; the others by certificate; two: HTTP/2, a connection ends after 10 requests; one: HTTP/1.1."""
+
+    def __init__(self):
+        self.dir = TMP / "nginx"
+        (self.dir / "site/slow").mkdir(parents=True)
+        for i in range(40):
+            (self.dir / f"site/p{i}.html").write_text(f"<title>page {i}</title>" + "words and words " * 500)
+            (self.dir / f"site/slow/p{i}.html").write_text(f"<title>slow page {i}</title>")
+        (self.dir / "site/index.html").write_text("".join(f'<a href="/p{i}.html">{i}</a>' for i in range(40)))
+        (self.dir / "site/slow/index.html").write_text("".join(f'<a href="p{i}.html">{i}</a>' for i in range(12)))
+        self.port = {name: free_port() for name in ("plain", "two", "one", "own", "other", "expired")}
+        self.base = {name: f"http{'' if name == 'plain' else 's'}://127.0.0.1:{port}" for name, port in self.port.items()}
+        servers = "".join(f"""
+  server {{
+    listen 127.0.0.1:{self.port[name]} ssl{' http2' if name == 'two' else ''};
+    ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {TMP}/{cert}.pem; ssl_certificate_key {TMP}/{cert}.key;
+    keepalive_requests {10 if name == 'two' else 1000};
+  }}""" for name, cert in (("two", "good"), ("one", "good"), ("own", "own"), ("other", "other"), ("expired", "expired")))
+        for kind in ("body", "proxy", "fastcgi", "uwsgi", "scgi"):
+            (self.dir / kind).mkdir()
+        (self.dir / "nginx.conf").write_text(f"""
+worker_processes 1; pid {self.dir}/pid; error_log {self.dir}/error.log info;{' user root;' if os.getuid() == 0 else ''}
+events {{ worker_connections 200; }}
+http {{
+  client_body_temp_path {self.dir}/body; proxy_temp_path {self.dir}/proxy; fastcgi_temp_path {self.dir}/fastcgi;
+  uwsgi_temp_path {self.dir}/uwsgi; scgi_temp_path {self.dir}/scgi;
+  types {{ text/html html; }} default_type text/plain; root {self.dir}/site;
+  log_format told '$server_port $connection $connection_requests $server_protocol $request_uri $status'; access_log {self.dir}/access.log told;
+  limit_req_zone $binary_remote_addr zone=slow:1m rate=5r/s; limit_req_status 429;
+  server {{
+    listen 127.0.0.1:{self.port['plain']};
+    gzip on; gzip_min_length 100;
+    location /slow/ {{ limit_req zone=slow; error_page 429 @later; }}
+    location @later {{ add_header Retry-After 1 always; return 429; }}
+  }}{servers}
+}}
+""")
+        self.p = Child([NGINX, "-c", self.dir / "nginx.conf", "-e", self.dir / "error.log", "-p", self.dir, "-g", "daemon off;"], self.dir, dict(os.environ))
+        until("nginx to answer", lambda: not self.p.running() or self.answers(), 20)
+        if not self.p.running():
+            raise RuntimeError("nginx: " + (self.dir / "error.log").read_text()[-600:])
+
+    def answers(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port["expired"]), 1):
+            return True
+
+    def log(self, name):
+        """[(connection, its how many-th request, protocol, path, status)]"""
+        lines = [x.split(" ") for x in (self.dir / "access.log").read_text().splitlines()]
+        return [(x[1], int(x[2]), x[3], x[4], int(x[5])) for x in lines if x[0] == str(self.port[name])]
+
+
+def http_documents(w, root):
+    return {d.url: d for d in w.documents(root) if d.collector == "http"}
+
+
+def refusals():
+    """Nothing is asked of who cannot prove who it is, and the run says why."""
+    w = World(config=quick(f"ca: '{TMP}/ca.pem'"))
+    r = w.tl("run", w.crawl("refusals", *[nginx.base[n] + "/p0.html" for n in ("own", "other", "expired")]))
+    rows = {x["url"]: x for x in w.runs(r.root, "parent_id IS NOT NULL")}
+    for name, why in (("own", "self.signed"), ("other", "subject name|host name|hostname|IP address"), ("expired", "expired")):
+        row = rows[nginx.base[name] + "/p0.html"]
+        ok(f"TLS: {name} is refused, and why is said", (row["status"], row["reason"]) == ("failed", "tls") and re.search(why, row["error"]), row["reason"], row["error"])
+        eq(f"TLS: {name}: not one request was made", nginx.log(name), [])
+    w = World(config=quick("robots: false"))
+    r = w.tl("run", w.crawl("unknown", nginx.base["one"] + "/p0.html"))
+    row = w.runs(r.root, "parent_id IS NOT NULL")[0]
+    ok("TLS: an authority that nobody knows", (row["status"], row["reason"]) == ("failed", "tls") and "issuer" in row["error"], row["reason"], row["error"])
+    w.configure(quick("robots: false, ca: nowhere.pem"))
+    r = w.tl("run", w.crawl("nowhere", nginx.base["one"] + "/p0.html"))
+    ok("TLS: fetch.ca that is not there is exit 3", r.code == 3 and "nowhere.pem" in r.err and ":4:" in r.err, r)
+
+
+def accepted():
+    w = World(config=quick(f"robots: false, ca: '{TMP}/ca.pem'"))
+    r = w.tl("run", w.crawl("accepted", nginx.base["one"] + "/p0.html", nginx.base["one"] + "/p1.html"))
+    docs = http_documents(w, r.root)
+    eq("TLS: with fetch.ca it is fetched", (r.code, {d.status for d in docs.values()}, len(docs)), (0, {"success"}, 2))
+    der = ssl.PEM_cert_to_DER_cert((TMP / "good.pem").read_text())
+    told = [d.http["tls"] for d in docs.values()]
+    ok("TLS: what was agreed, and whose certificate it was, is recorded; of each request alike", told[0] == told[1] and told[0]["version"] == "TLSv1.3"
+       and told[0]["cipher"].startswith("TLS_") and told[0]["sha256"] == hashlib.sha256(der).hexdigest()
+       and (told[0]["subject"], told[0]["issuer"]) == ("CN=good", "CN=Trotline Test CA") and told[0]["expires"].endswith("Z"), told)
+    eq("TLS: one server without HTTP/2", {d.http["version"] for d in docs.values()}, {"1.1"})
+    w.configure(quick("robots: false, ca: ca.pem"))
+    shutil.copy(TMP / "ca.pem", w.dir / "ca.pem")
+    eq("TLS: fetch.ca is relative to the file", w.tl("run", w.crawl("relative", nginx.base["one"] + "/p2.html")).code, 0)
+
+
+def two():
+    w = World(config=quick(f"ca: '{TMP}/ca.pem'") + "workers: {max: 1}\n")
+    r = w.tl("run", w.crawl("two", nginx.base["two"] + "/"))
+    docs = http_documents(w, r.root)
+    eq("HTTP/2: every page", (r.code, len(docs), {d.status for d in docs.values()}), (0, 41, {"success"}))
+    eq("HTTP/2: by ALPN", {d.http["version"] for d in docs.values()}, {"2"})
+    log = [x for x in nginx.log("two") if x[3] != "/robots.txt"]
+    eq("HTTP/2: the server saw each once", (len(log), len({x[3] for x in log}), {x[2] for x in log}), (41, 41, {"HTTP/2.0"}))
+    connections = len({x[0] for x in nginx.log("two")})
+    ok("HTTP/2: over few connections, and over a new one when one said GOAWAY", 5 <= connections <= 15, connections)
+    eq("HTTP/2: which cost no retry", ({d.http["requests"] for d in docs.values()}, w.one("SELECT max(attempts) FROM runs")), ({1}, 0))
+    w = World(config=quick(f"http2: false, ca: '{TMP}/ca.pem'"))
+    r = w.tl("run", w.crawl("not-two", nginx.base["two"] + "/p0.html"))
+    eq("HTTP/2: not when fetch.http2 is false", {d.http["version"] for d in http_documents(w, r.root).values()}, {"1.1"})
+
+
+def reload():
+    """The server is told to start anew while it is crawled: connections end with GOAWAY, the old process goes."""
+    w = World(config=f"fetch: {{timeout: 20s, per_host: 4, delay: 50ms, retries: 0, ca: '{TMP}/ca.pem'}}\n")
+    before = len(nginx.log("two"))
+    crawl = w.start("run", w.crawl("reload", nginx.base["two"] + "/"))
+    for n in (8, 22):
+        until("requests", lambda: len(nginx.log("two")) > before + n)
+        nginx.p.signal(signal.SIGHUP)
+    r = crawl.wait()
+    eq("HTTP/2: a server that is restarted under way loses no page", (r.code, w.statuses(r.root)), (0, {"success": 41}))
+
+
+def gzipped():
+    w = World(config=quick())
+    r = w.tl("run", w.crawl("gzip", nginx.base["plain"] + "/"))
+    docs = http_documents(w, r.root)
+    bodies = {u.rsplit("/", 1)[1]: d.original() for u, d in docs.items()}
+    eq("gzip: the bytes are those of the files", bodies, {k: (nginx.dir / "site" / (k or "index.html")).read_bytes() for k in bodies})
+    eq("gzip: all of them", len(bodies), 41)
+    h = docs[nginx.base["plain"] + "/p0.html"].http
+    ok("gzip: and came compressed", dict(h["response_headers"])["Content-Encoding"] == "gzip" and h["wire_bytes"] < 1000 < len(bodies["p0.html"]), h)
+    none("gzip: the books balance", w.faults(r.root))
+
+
+def limited():
+    """Five requests a second, no more, asked for as fast as may be: all is had, and the server need not say no often."""
+    w = World(config=quick("robots: false"))
+    r = w.tl("run", w.crawl("limited", nginx.base["plain"] + "/slow/", leash="{depth: 2}"))
+    log = [x[4] for x in nginx.log("plain") if x[3].startswith("/slow/")]
+    eq("limit_req: every page in the end", (r.code, w.statuses(r.root)), (0, {"success": 13}))
+    eq("limit_req: no run was charged for it", w.one("SELECT max(attempts) FROM runs"), 0)
+    ok("limit_req: it said no, but not often", 1 <= log.count(429) <= 20 and log.count(200) == 13, log)
+
+
+# ---- proxies
+
+def pump(a, b):
+    with contextlib.suppress(OSError):
+        while data := a.recv(65536):
+            b.sendall(data)
+    with contextlib.suppress(OSError):
+        b.shutdown(socket.SHUT_WR)
+
+
+def exactly(c, n):
+    data = b""
+    while len(data) < n:
+        more = c.recv(n - len(data))
+        if not more:
+            raise OSError("ended")
+        data += more
+    return data
+
+
+class Proxy:
+    """Speaks HTTP (CONNECT, and whole URLs) or SOCKS5. Names are looked up in `hosts`; who is not there is refused."""
+
+    def __init__(self, kind, hosts):
+        self.kind, self.hosts, self.asked = kind, hosts, []
+        self.s = socket.create_server(("127.0.0.1", 0))
+        self.port = self.s.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                c, _ = self.s.accept()
+                threading.Thread(target=self.serve, args=(c,), daemon=True).start()
+
+    def serve(self, c):
+        with contextlib.suppress(OSError, ValueError), c:
+            (self.http if self.kind == "http" else self.socks)(c)
+
+    def reach(self, name, port):
+        self.asked.append(f"{name}:{port}")
+        return socket.create_connection(self.hosts[name], 10) if name in self.hosts else None
+
+    def join(self, c, to, first=b""):
+        with to:
+            to.sendall(first)
+            t = threading.Thread(target=pump, args=(to, c), daemon=True)
+            t.start()
+            pump(c, to)
+            t.join()
+
+    def http(self, c):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += exactly(c, 1)
+        method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
+        host = target if method == "CONNECT" else target.split("/")[2]
+        name, _, port = host.partition(":")
+        to = self.reach(name, port or "80")
+        if not to:
+            c.sendall(b"HTTP/1.1 403 Not through me\r\nContent-Length: 2\r\nX-From: proxy\r\n\r\nno")
+        elif method == "CONNECT":
+            c.sendall(b"HTTP/1.1 200 Go on\r\nX-From: proxy\r\n\r\n")
+            self.join(c, to)
+        else:
+            self.join(c, to, head.replace(target.encode(), ("/" + target.split("/", 3)[3]).encode(), 1).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+
+    def socks(self, c):
+        _, n = exactly(c, 2)
+        exactly(c, n)
+        c.sendall(b"\5\0")
+        _, _, _, kind = exactly(c, 4)
+        name = exactly(c, exactly(c, 1)[0]).decode() if kind == 3 else socket.inet_ntoa(exactly(c, 4)) if kind == 1 else "six"
+        to = self.reach(name, struct.unpack(">H", exactly(c, 2))[0])
+        c.sendall(b"\5" + (b"\0" if to else b"\2") + b"\0\1\0\0\0\0\0\0")
+        if to:
+            self.join(c, to)
+
+
+def proxies():
+    site = Site(script="on /robots.txt\n  status 404\n  body no\non /a\n  page through\n  links http://127.0.0.1:1/x http://localhost:1/x http://169.254.169.254/x\n"
+                "on /moved\n  redirect 302 http://127.0.0.1:1/private\non /moved2\n  redirect 302 http://[::1]:1/private\n")
+    here = ("127.0.0.1", site.port)
+    for kind, scheme in (("http", "http"), ("socks", "socks5h")):
+        proxy = Proxy(kind, {"kayak.example": here, "secure.example": ("127.0.0.1", nginx.port["one"])})
+        w = World(config=quick(f"retries: 1, proxy: '{scheme}://127.0.0.1:{proxy.port}', ca: '{TMP}/ca.pem'").replace("retries: 0, ", ""))
+        w.env["no_proxy"] = w.env["NO_PROXY"] = "*"
+        lines = ["http://kayak.example/a", "http://kayak.example/moved", "http://kayak.example/moved2", "https://secure.example/p0.html", "http://elsewhere.example/"]
+        r = w.tl("run", w.crawl(kind, *lines, leash='{depth: 2, hosts: ["*"]}'))
+        rows = {x["url"]: x for x in w.runs(r.root, "parent_id IS NOT NULL")}
+        docs = http_documents(w, r.root)
+        eq(f"proxy, {kind}: http and https go through it, names are its business", [rows[lines[i]]["status"] for i in (0, 3)], ["success", "success"])
+        eq(f"proxy, {kind}: TLS is with the host behind it", docs[lines[3]].http["tls"]["subject"], "CN=good")
+        ok(f"proxy, {kind}: its own answer is not the host's", "X-From" not in dict(docs[lines[3]].http["response_headers"])
+           and docs[lines[3]].http["proxy_address"] == f"127.0.0.1:{proxy.port}", docs[lines[3]].http)
+        eq(f"proxy, {kind}: private addresses are refused before it is asked", {x["url"]: x["reason"] for x in w.leashed(r.root)},
+           {u: "guard" for u in (lines[1], lines[2], "http://127.0.0.1:1/x", "http://localhost:1/x", "http://169.254.169.254/x")})
+        eq(f"proxy, {kind}: it was asked for no other", {x.rsplit(":", 1)[0] for x in proxy.asked}, {"kayak.example", "secure.example", "elsewhere.example"})
+        ok(f"proxy, {kind}: what it refuses is a failure", rows[lines[4]]["status"] == "failed", rows[lines[4]])
+        w.configure(quick(f"robots: false, proxy: '{scheme}://127.0.0.1:{proxy.port}'"))
+        r = w.tl("run", w.crawl("refused", "https://elsewhere.example/"))
+        row = w.runs(r.root, "parent_id IS NOT NULL")[0]
+        eq(f"proxy, {kind}: which says that it was the proxy", (row["status"], row["reason"]), ("failed", "proxy"))
+        proxy.s.close()
+    site.close()
+
+
+if not NGINX or not shutil.which("openssl"):
+    print("1..0 # SKIP nginx or openssl is not installed")
+    sys.exit(0)
+certificates()
+nginx = Nginx()
+main(refusals, accepted, two, reload, gzipped, limited, proxies)
