@@ -417,10 +417,9 @@ print(json.dumps({'op': 'done'}), end='', flush=True)
     eq("and goes back the same", (pairs(d)["again"]["sha256"], pairs(d)["again"]["media_type"]), (hashlib.sha256(binary).hexdigest(), "application/x-own"))
     eq("text comes as text, every character of it", v["text"]["body"].encode(), text)
     again = pairs(d)["text again"]
-    eq("and goes back the same, with what is said about it", (original(again), again["data_url"], again["metadata"]), (text, "http://x.example/", {"n": 1}))
+    eq("and goes back the same, with what is said about it", (original(again), again["data_url"], again["metadata"]["n"]), (text, "http://x.example/", 1))
     eq("text that is no UTF-8 comes in base64", (v["latin"]["encoding"], v["latin"]["charset"], base64.b64decode(v["latin"]["body"])), ("base64", "windows-1252", b"<p>caf\xe9"))
-    ok("headers come in order, faulty bytes mended", ["X-Odd", "caf\ufffd"] in v["text"]["headers"] or ["x-odd", "caf\ufffd"] in v["text"]["headers"] or
-       any(n.lower() == "x-odd" for n, _ in v["text"]["headers"]), v["text"]["headers"])
+    eq("a header with a faulty byte comes with that mended", [x for n, x in v["text"]["headers"] if n.lower() == "x-odd"], ["caf\ufffd"])
     eq("a 410 is an answer", (v["gone"]["op"], v["gone"]["status"], v["gone"]["media_type"]), ("response", 410, "text/html"))
     eq("redirects are followed", (v["moved"]["url"], v["moved"]["response"]), (site.base + "/text", 5))
     eq("pages are kept as they were fetched", [p["sha256"] for p in pages_of(d)][:2], [hashlib.sha256(x).hexdigest() for x in (binary, text)])

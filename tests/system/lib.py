@@ -36,7 +36,7 @@ BAD = Path(os.environ.get("TROTLINE_BAD_PLUGINS") or BUILD / "tests/bad/.libs")
 TMP = Path(tempfile.mkdtemp(prefix="trotline-test-"))
 UUID7 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 PATIENCE = 120  # seconds after which something hangs
-# What a program built with sanitizers says when it is at fault itself; collectors that crash on purpose say other things.
+# What sanitizers say when the program itself is at fault; collectors that crash on purpose give other words.
 SANITIZER = re.compile(r"runtime error:|ERROR: LeakSanitizer|ERROR: AddressSanitizer: (?!SEGV|stack-overflow|ABRT)")
 
 # ---------------------------------------------------------------- TAP
@@ -418,10 +418,10 @@ class World:
         return [Document(self.lake, p) for p in self.files("documents") if root is None or f"/clct_uuid={root}/" in p]
 
     def by_path(self, root, site):
-        """{path: document} of the http runs on that site. One that nothing had changed stands for an earlier document."""
+        """{path: document} of the http runs on that site; of a run for which an earlier document stands, that one."""
         found = {}
-        for r in self.sql("SELECT r.url, d.path FROM runs r JOIN documents d ON d.result_id = r.result_ref "
-                          "WHERE r.root_id = ? AND r.collector = 'http'", root):
+        for r in self.sql("SELECT r.url, d.path FROM runs r JOIN documents d ON d.run_id = r.run_id OR d.result_id = "
+                          "r.result_ref WHERE r.root_id = ? AND r.collector = 'http'", root):
             if r["url"].startswith(site.base):
                 found.setdefault(r["url"][len(site.base):], []).append(r["path"])
         twice = {k: len(v) for k, v in found.items() if len(v) > 1}
@@ -466,11 +466,13 @@ class World:
             else:
                 lines = [json.loads(x) for x in (self.lake / package[0]).read_text().splitlines()]
                 members = {(x["path"], x["sha256"], x["reused"]) for x in lines if x["kind"] == "document"}
-                reused = self.sql("SELECT DISTINCT d.path, d.sha256 FROM runs r JOIN documents d ON d.result_id = r.result_ref "
-                                  "WHERE r.root_id = ? AND d.root_id <> r.root_id", root)
-                known = {(r["path"], r["sha256"], False) for r in rows} | {(r["path"], r["sha256"], True) for r in reused}
+                reused = self.sql("SELECT DISTINCT d.path, d.sha256 FROM runs r JOIN documents d "
+                                  "ON d.result_id = r.result_ref WHERE r.root_id = ?", root)
+                own = {(r["path"], r["sha256"], False) for r in rows}
+                known = own | {(r["path"], r["sha256"], True) for r in reused if r["path"] not in on_disk}
                 if members != known:
-                    wrong.append(f"the package has {len(members)} members, the catalog {len(known)}: {list(members ^ known)[:2]}")
+                    odd = list(members ^ known)
+                    wrong.append(f"{len(members)} members in the package, {len(known)} known: {odd[:2]}")
         return wrong
 
 

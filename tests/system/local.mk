@@ -14,5 +14,6 @@ SYSTEM_TESTS += tests/system/leash.py
 SYSTEM_TESTS += tests/system/probe.sh
 SYSTEM_TESTS += tests/system/queries.sh
 SYSTEM_TESTS += tests/system/recover.py
+SYSTEM_TESTS += tests/system/revalidate.py
 SYSTEM_TESTS += tests/system/verify.sh
 EXTRA_DIST += tests/system/lib.py
