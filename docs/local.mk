@@ -1,6 +1,6 @@
 # Man pages and texts. Pages are written by hand in mdoc(7); `mandoc -T lint -W warning docs/PAGE` must be silent.
 dist_man_MANS += docs/trotline.1 docs/trotline-collector.3 docs/trotline-catalog.5 docs/trotline-crawl.5 \
-	docs/trotline-lake.5 docs/trotline-probe.1 docs/trotline.yml.5
+	docs/trotline-exec.7 docs/trotline-lake.5 docs/trotline-probe.1 docs/trotline.yml.5
 
 howtodir = $(docdir)/howto
 dist_howto_DATA = docs/howto/cron.md docs/howto/queries.md docs/howto/systemd.md

@@ -44,12 +44,14 @@ TEST_EXTENSIONS = .sh .py
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 SH_LOG_DRIVER = $(LOG_DRIVER)
 PY_LOG_DRIVER = $(LOG_DRIVER)
+# A sanitizer reports what it finds but leaves signals alone: how a process crashed is for trotline to see.
 AM_TESTS_ENVIRONMENT = \
 	TROTLINE_TEST_DATA='$(abs_top_srcdir)/tests/data'; export TROTLINE_TEST_DATA; \
 	TROTLINE='$(abs_top_builddir)/host/trotline'; export TROTLINE; \
 	FIXTURE='$(abs_top_builddir)/tests/server/fixture'; export FIXTURE; \
 	TROTLINE_TEST_PLUGINS='$(abs_top_builddir)/plugins/http/.libs'; export TROTLINE_TEST_PLUGINS; \
 	TROTLINE_BAD_PLUGINS='$(abs_top_builddir)/tests/bad/.libs'; export TROTLINE_BAD_PLUGINS; \
+	ASAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:$$ASAN_OPTIONS"; export ASAN_OPTIONS; \
 	TROTLINE_BUILD='$(abs_top_builddir)'; export TROTLINE_BUILD; \
 	TROTLINE_SOURCE='$(abs_top_srcdir)'; export TROTLINE_SOURCE; \
 	LC_ALL=C.UTF-8; export LC_ALL;

@@ -53,6 +53,9 @@ static void look_at_clock(struct super *s) {
         drain(s, SUPER_TIME, 0);
     if (!s->draining && now >= s->timeout_at_us)
         drain(s, SUPER_TIMEOUT, 0);
+    int64_t last = s->time_limit_us < s->timeout_at_us ? s->time_limit_us : s->timeout_at_us;
+    if (!s->draining && s->jobs == 0 && s->stuck_until_us > last)
+        drain(s, SUPER_RATE, 0); /* every host that is left asked to be left alone for longer than this crawl has */
     if (s->draining && now >= s->drain_until_us)
         super_cancel_all(s);
     if (!s->draining && now >= s->next_stop_look_us) {

@@ -163,7 +163,7 @@ static size_t room_of_bytes(const struct super *s) {
 /* Claims within the open transaction; what was taken is handed to its workers after the commit (the jobs are in s->claimed). */
 int super_claim(struct super *s, int64_t *taken) {
     struct claiming c = {.s = s, .now = time_mono_us()};
-    int64_t next_due = INT64_MAX, waiting_events = 0;
+    int64_t next_due = INT64_MAX, waiting_events = 0, next_start = INT64_MAX;
     size_t count = 0, room = all_room(s), fitting = room_of_bytes(s);
     if (fitting < room)
         room = fitting;
@@ -180,8 +180,10 @@ int super_claim(struct super *s, int64_t *taken) {
             block(c.blocked_collector, &c.collectors, x->key);
     for (size_t i = 0; i < s->host_count; i++) {
         int64_t until;
-        if (s->host[i].claimed >= pacing_capacity(s->host[i].row, &s->pacing, c.now, HOST_SPAN_US, &until))
+        if (s->host[i].claimed >= pacing_capacity(s->host[i].row, &s->pacing, c.now, HOST_SPAN_US, &until)) {
             block(c.blocked_host, &c.hosts, s->host[i].key);
+            next_start = until < next_start ? until : next_start; /* 0: now */
+        }
     }
     if (s->queued > 0 && room > 0) {
         const struct store_claim spec = {.root = s->root->root, .owner = lake_owner(s->lake), .lease_us = LEASE_US, .open_reach = open_reach(s),
@@ -196,6 +198,9 @@ int super_claim(struct super *s, int64_t *taken) {
     if (waiting_events < next_due)
         next_due = waiting_events;
     int64_t now = store_now_us(s->store), wait = next_due == INT64_MAX ? 500000 : next_due > now ? next_due - now : 0;
+    if (next_due < INT64_MAX && c.now + next_due - now < next_start)
+        next_start = c.now + next_due - now;
+    s->stuck_until_us = c.count == 0 && s->jobs == s->group_count && next_start < INT64_MAX ? next_start : 0;
     s->next_claim_us = time_mono_us() + (wait < 500000 ? wait + 1000 : 500000);
     *taken = (int64_t)c.count;
     return rc;

@@ -86,7 +86,7 @@ struct super_collector {
     struct super_worker *worker;
     size_t workers, jobs; /* jobs: in flight, waiting ones too */
     struct super_job *waiting;
-    int deaths;
+    int deaths, good; /* deaths of workers that count still; runs that ended well since the last one */
     int64_t respawn_us;   /* no worker before */
     bool quarantined;     /* one run in flight */
     bool broken;          /* cannot be loaded: its runs fail */
@@ -131,6 +131,7 @@ struct super {
     const char *org, *project, *target_name; /* of the crawl */
 
     int64_t queued, events_open, event_reach, next_claim_us, next_beat_us, next_watch_us, next_progress_us, next_stop_look_us;
+    int64_t stuck_until_us; /* nothing is under way, and nothing can start before; 0: not so */
     int64_t started_us, time_limit_us, timeout_at_us, drain_until_us;
     int64_t rate_bytes, rate_since_us;
     bool has_validators; /* the catalog has some: of earlier crawls */
@@ -161,6 +162,7 @@ void super_assign(struct super *s, struct super_job *j);                  /* to 
 void super_serve_waiting(struct super *s);
 void super_reap(struct super *s);
 void super_retire_idle(struct super *s);
+void super_good_run(struct super *s, struct super_collector *c); /* what died before is forgiven after some of them */
 void super_workers_end(struct super *s);
 void super_kill(struct super_worker *w, const char *why, struct super_job *culprit);
 /* super_jobs.c */

@@ -109,7 +109,7 @@ static void hear_done(struct super *s, struct super_worker *w, struct super_job 
         j->status = TL_CANCEL; /* nothing of it was kept: it goes back to the queue */
     }
     j->state_now = STORE_STATES; /* the commit decides by status */
-    (void)w;
+    super_good_run(s, w->collector);
     super_job_done(s, j);
 }
 

@@ -17,7 +17,8 @@
 #include "engine/secret.h"
 #include "engine/super_inside.h"
 
-enum { IDLE_US = 5000000, AHEAD = 4 }; /* claimed for a worker, for each that it runs at once: a commit must not starve it */
+enum { IDLE_US = 5000000, LONGEST_RESPAWN_US = 3200000, DEATHS_GUILTY = 25, DEATHS_UNKNOWN = 8, GOOD_RUNS = 50 };
+enum { AHEAD = 4 }; /* claimed for a worker, for each that it runs at once: a commit must not starve it */
 
 /* ---- collectors */
 
@@ -295,6 +296,28 @@ static void give(struct super *s, struct super_worker *w, struct super_job *j) {
     super_job_send(s, j);
 }
 
+static void tell_to_quit(struct super *s, struct super_worker *w) {
+    if (w->quitting)
+        return;
+    w->quitting = true;
+    message_start(&s->message, MESSAGE_QUIT);
+    port_send(&w->port, &s->message);
+}
+
+/* A run of it ended well. After some of them in a row what was is forgiven. */
+void super_good_run(struct super *s, struct super_collector *c) {
+    if (!c->deaths || ++c->good < GOOD_RUNS)
+        return;
+    c->deaths = 0;
+    c->respawn_us = 0;
+    if (!c->quarantined)
+        return;
+    c->quarantined = false;
+    log_info("collector %s is out of quarantine", c->plugin->name);
+    for (struct super_worker *w = c->worker; w; w = w->next)
+        tell_to_quit(s, w); /* it was told to run one at a time; the next one is not */
+}
+
 void super_assign(struct super *s, struct super_job *j) {
     struct super_collector *c = j->collector;
     if (c->broken) {
@@ -407,8 +430,9 @@ static void bury(struct super *s, struct super_worker *w) {
         guilty = NULL;
     if (!clean && !c->broken) {
         c->deaths++;
+        c->good = 0;
         int64_t wait = 100000;
-        for (int i = 1; i < c->deaths && wait < 30000000; i++)
+        for (int i = 1; i < c->deaths && wait < LONGEST_RESPAWN_US; i++)
             wait *= 2;
         c->respawn_us = time_mono_us() + (c->deaths > 1 ? wait : 0);
         if (c->deaths > 1 && !c->quarantined) {
@@ -423,9 +447,15 @@ static void bury(struct super *s, struct super_worker *w) {
     for (size_t i = 0; w->jobs && i < s->job_room; i++)
         if (s->job[i] && s->job[i]->worker == w && !s->job[i]->done)
             give_back(s, s->job[i]);
-    if (c->deaths > 8 && !guilty && !clean) {
+    if (!c->broken && !clean && c->deaths >= (guilty ? DEATHS_GUILTY : DEATHS_UNKNOWN)) {
+        AUTO_BUF struct buf why = BUF_INIT;
+        if (!guilty && WIFEXITED(w->wait_status) && WEXITSTATUS(w->wait_status) == EXIT_INTERNAL)
+            buf_printf(&why, "its workers do not understand this supervisor: was %s replaced while the crawl ran?", program_path());
+        else
+            buf_printf(&why, "its workers died %d times, with hardly a good run between", c->deaths);
         c->broken = true;
-        c->broken_why = mem_text("its workers keep dying at once");
+        c->broken_why = buf_steal(&why);
+        log_error("collector %s is given up: %s", c->plugin->name, c->broken_why);
     }
     forget_worker(s, w);
 }
@@ -448,14 +478,6 @@ void super_kill(struct super_worker *w, const char *why, struct super_job *culpr
     w->killed_for = why;
     w->killed_job = culprit;
     kill(w->pid, SIGKILL);
-}
-
-static void tell_to_quit(struct super *s, struct super_worker *w) {
-    if (w->quitting)
-        return;
-    w->quitting = true;
-    message_start(&s->message, MESSAGE_QUIT);
-    port_send(&w->port, &s->message);
 }
 
 void super_retire_idle(struct super *s) {

@@ -227,7 +227,8 @@ int sqlite_claimed_load(struct store *s, int64_t key, struct store_claimed *out,
 void sqlite_hint_drop(struct sqlite_root *r, int64_t reach, int64_t key);      /* a run came to stand there */
 int sqlite_path(struct store *s, int64_t run, const struct sqlite_path **out); /* of a run that was claimed */
 int sqlite_ancestors(struct store *s, int64_t run, int64_t parent);            /* writes them; parent 0: none */
-int sqlite_document(struct store *s, int64_t run, const struct store_document *d, bool *replaced);
+/* first: this is the run's first end, so there is none to replace */
+int sqlite_document(struct store *s, int64_t run, const struct store_document *d, bool first, bool *replaced);
 
 /* ---- small change; text and blobs are bound as they lie (SQLITE_STATIC): they must live until the statement was
  * stepped */

@@ -52,12 +52,7 @@ static int end_run(struct store *s, const struct store_finish *f) {
     return sqlite_done(s, st);
 }
 
-int sqlite_document(struct store *s, int64_t run, const struct store_document *d, bool *replaced) {
-    int64_t folder = 0;
-    char id[UUID_TEXT];
-    *replaced = false;
-    if (sqlite_folder(s, d->folder, &folder) < 0)
-        return TL_FAILED;
+static int has_document(struct store *s, int64_t run, bool *has) {
     sqlite3_stmt *st = sqlite_sql(s, SQL_DOCUMENT_OLD, "SELECT 1 FROM document WHERE run = ?1");
     if (!st)
         return TL_FAILED;
@@ -65,8 +60,18 @@ int sqlite_document(struct store *s, int64_t run, const struct store_document *d
     int rc = sqlite_row(s, st);
     if (rc < 0)
         return rc;
-    *replaced = rc;
+    *has = rc;
     sqlite3_reset(st);
+    return TL_OK;
+}
+
+int sqlite_document(struct store *s, int64_t run, const struct store_document *d, bool first, bool *replaced) {
+    int64_t folder = 0;
+    char id[UUID_TEXT];
+    sqlite3_stmt *st;
+    *replaced = false;
+    if (sqlite_folder(s, d->folder, &folder) < 0 || (!first && has_document(s, run, replaced) < 0))
+        return TL_FAILED;
     if (!(st = sqlite_sql(
               s, SQL_DOCUMENT_ADD,
               "INSERT INTO document (run, result_id, folder, sha256, bytes, collected_us, datasets, attachments) "
@@ -98,7 +103,7 @@ static int finish_one(struct store *s, const struct store_finish *f) {
     if (end_run(s, f) < 0)
         return TL_FAILED;
     bool replaced = true;
-    if (f->document && sqlite_document(s, f->key, f->document, &replaced) < 0)
+    if (f->document && sqlite_document(s, f->key, f->document, h.token == 1, &replaced) < 0)
         return TL_FAILED;
     struct sqlite_root *r = sqlite_root(s, h.root);
     if (f->bytes)

@@ -103,7 +103,7 @@ int store_import_run(struct store *s, int64_t root, const struct store_import_ru
     if (rc < 0)
         return sqlite_answer(s, rc, why);
     if (insert(s, root, r, &p) < 0 || (r->claimed && sqlite_ancestors(s, p.key, p.parent) < 0) ||
-        (r->document && sqlite_document(s, p.key, r->document, &replaced) < 0))
+        (r->document && sqlite_document(s, p.key, r->document, false, &replaced) < 0))
         return sqlite_answer(s, TL_FAILED, why);
     struct sqlite_root *at = sqlite_root(s, root);
     at->runs++;

@@ -2,7 +2,9 @@
  *
  * schema.sql is the one place where tables and views are described; only what SQLite has no functions for (ISO times,
  * the words of enumerations) is written out here, so that anyone's sqlite3 can read the views. */
+#include <errno.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/mem.h"
 #include "store/sqlite.h"
@@ -119,14 +121,26 @@ int sqlite_schema(struct store *s, struct fail *why) {
     int rc = versions(s, &application, &version, &tables);
     if (rc < 0)
         return sqlite_answer(s, rc, why);
-    bool fresh = !application && !version && !tables;
-    if (!fresh || s->mode == STORE_READ)
-        return judge(s, application, version, tables, why);
-    /* Another process may have made it meanwhile: look again when it is our turn. */
+    /* A database must not be read in parts, nor made WAL, while another process makes it: one at a time looks again. The
+     * turn is held until the commit below; store_begin's flock on the same descriptor changes nothing. */
+    if (s->mode == STORE_WRITE && (!application || !version || !tables)) {
+        while (flock(s->turn, LOCK_EX) < 0)
+            if (errno != EINTR)
+                return fail_errno(why, TL_FAILED, "cannot wait for the turn to write at %s.turn", s->path);
+        rc = versions(s, &application, &version, &tables);
+    }
+    bool fresh = rc == TL_OK && !application && !version && !tables;
+    if (!fresh || s->mode == STORE_READ) {
+        if (s->turn >= 0)
+            flock(s->turn, LOCK_UN);
+        return rc < 0 ? sqlite_answer(s, rc, why) : judge(s, application, version, tables, why);
+    }
     if ((rc = execute(s, "PRAGMA journal_mode = WAL")) == TL_OK)
         rc = store_begin(s, why);
-    if (rc < 0)
+    if (rc < 0) {
+        flock(s->turn, LOCK_UN);
         return sqlite_answer(s, rc, why);
+    }
     rc = versions(s, &application, &version, &tables);
     if (rc == TL_OK && !application && !tables)
         rc = make(s);

@@ -37,51 +37,25 @@ enum { FLUSH = 48 * 1024, QUOTED = 160, TOLD = 400 };
 
 /* ---- what a line may have */
 
+/* clang-format off */
 enum member {
-    OP,
-    URL,
-    METHOD,
-    HEADERS,
-    CLASS,
-    TIMEOUT,
-    MAX_BYTES,
-    ATTACH,
-    SEND_BODY,
-    TEXT,
-    JSON,
-    BODY_B64,
-    RESPONSE,
-    DATASET,
-    MEDIA_TYPE,
-    KEY,
-    ID,
-    METADATA,
-    COLLECTOR,
-    ARGS,
-    PAGE,
-    NAME,
-    LEASH,
-    LEVEL,
-    VALUE,
-    STATUS,
-    ERROR,
-    MEMBERS
+    OP, URL, METHOD, HEADERS, CLASS, TIMEOUT, MAX_BYTES, ATTACH, SEND_BODY, REVALIDATE, TEXT, JSON, BODY_B64, RESPONSE, DATASET, MEDIA_TYPE,
+    KEY, ID, METADATA, COLLECTOR, ARGS, PAGE, NAME, LEASH, LEVEL, VALUE, STATUS, ERROR, MEMBERS
 };
-static const char *const member_name[MEMBERS] = {
-    "op",        "url",  "method",   "headers",  "class",   "timeout_ms", "max_bytes", "attach", "send_body",
-    "text",      "json", "body_b64", "response", "dataset", "media_type", "key",       "id",     "metadata",
-    "collector", "args", "page",     "name",     "leash",   "level",      "value",     "status", "error"};
-/* The type that each has; TL_JSON_NULL: any. */
-static const enum tl_json_type member_type[MEMBERS] = {
-    [OP] = TL_JSON_STRING,        [URL] = TL_JSON_STRING,     [METHOD] = TL_JSON_STRING,
-    [HEADERS] = TL_JSON_ARRAY,    [CLASS] = TL_JSON_STRING,   [TIMEOUT] = TL_JSON_NUMBER,
-    [MAX_BYTES] = TL_JSON_NUMBER, [ATTACH] = TL_JSON_STRING,  [SEND_BODY] = TL_JSON_BOOL,
-    [TEXT] = TL_JSON_STRING,      [JSON] = TL_JSON_NULL,      [BODY_B64] = TL_JSON_STRING,
-    [RESPONSE] = TL_JSON_NUMBER,  [DATASET] = TL_JSON_STRING, [MEDIA_TYPE] = TL_JSON_STRING,
-    [KEY] = TL_JSON_STRING,       [ID] = TL_JSON_STRING,      [METADATA] = TL_JSON_OBJECT,
-    [COLLECTOR] = TL_JSON_STRING, [ARGS] = TL_JSON_OBJECT,    [PAGE] = TL_JSON_BOOL,
-    [NAME] = TL_JSON_STRING,      [LEASH] = TL_JSON_OBJECT,   [LEVEL] = TL_JSON_STRING,
-    [VALUE] = TL_JSON_STRING,     [STATUS] = TL_JSON_STRING,  [ERROR] = TL_JSON_STRING};
+static const struct {
+    const char *name;
+    enum tl_json_type type; /* TL_JSON_NULL: any */
+} members[MEMBERS] = {
+    [OP] = {"op", TL_JSON_STRING}, [URL] = {"url", TL_JSON_STRING}, [METHOD] = {"method", TL_JSON_STRING}, [HEADERS] = {"headers", TL_JSON_ARRAY},
+    [CLASS] = {"class", TL_JSON_STRING}, [TIMEOUT] = {"timeout_ms", TL_JSON_NUMBER}, [MAX_BYTES] = {"max_bytes", TL_JSON_NUMBER},
+    [ATTACH] = {"attach", TL_JSON_STRING}, [SEND_BODY] = {"send_body", TL_JSON_BOOL}, [REVALIDATE] = {"revalidate", TL_JSON_BOOL},
+    [TEXT] = {"text", TL_JSON_STRING}, [JSON] = {"json", TL_JSON_NULL}, [BODY_B64] = {"body_b64", TL_JSON_STRING},
+    [RESPONSE] = {"response", TL_JSON_NUMBER}, [DATASET] = {"dataset", TL_JSON_STRING}, [MEDIA_TYPE] = {"media_type", TL_JSON_STRING},
+    [KEY] = {"key", TL_JSON_STRING}, [ID] = {"id", TL_JSON_STRING}, [METADATA] = {"metadata", TL_JSON_OBJECT},
+    [COLLECTOR] = {"collector", TL_JSON_STRING}, [ARGS] = {"args", TL_JSON_OBJECT}, [PAGE] = {"page", TL_JSON_BOOL},
+    [NAME] = {"name", TL_JSON_STRING}, [LEASH] = {"leash", TL_JSON_OBJECT}, [LEVEL] = {"level", TL_JSON_STRING}, [VALUE] = {"value", TL_JSON_STRING},
+    [STATUS] = {"status", TL_JSON_STRING}, [ERROR] = {"error", TL_JSON_STRING}};
+/* clang-format on */
 
 struct request {
     struct tl_json at[MEMBERS];
@@ -217,7 +191,9 @@ static int say_response(struct talk *t, const struct tl_response *r, bool with_b
     say_member(t, "url", r->url);
     say_member(t, "media_type", r->media_type);
     say_member(t, "charset", r->charset);
-    text_word(&t->out, r->truncated ? ",\"truncated\":true,\"headers\":[" : ",\"truncated\":false,\"headers\":[");
+    text_word(&t->out, r->truncated ? ",\"truncated\":true" : ",\"truncated\":false");
+    text_word(&t->out, r->not_modified ? ",\"not_modified\":true" : ",\"not_modified\":false");
+    text_word(&t->out, ",\"headers\":[");
     for (size_t i = 0; i < r->header_count; i++) {
         text_word(&t->out, i ? ",[" : "[");
         wire_string(&t->out, r->headers[i].name);
@@ -345,7 +321,7 @@ static int do_fetch(struct talk *t, const struct request *q) {
                   TL_REQUEST(.kind = (enum tl_class)kind, .method = text_of(t, q, METHOD), .url = url,
                              .headers = headers, .header_count = count, .body = body,
                              .timeout_ms = number_of(t, q, TIMEOUT), .max_bytes = number_of(t, q, MAX_BYTES),
-                             .attach = text_of(t, q, ATTACH)),
+                             .attach = text_of(t, q, ATTACH), .revalidate = is_true(q, REVALIDATE)),
                   &res);
     if (rc)
         return rc == TL_CANCEL ? rc : say_error(t, rc);
@@ -447,7 +423,7 @@ static const struct op {
     unsigned needs, takes;
 } ops[] = {{"fetch", do_fetch, BIT(URL),
             BIT(METHOD) | BIT(HEADERS) | BIT(CLASS) | BIT(TIMEOUT) | BIT(MAX_BYTES) | BIT(ATTACH) | BIT(SEND_BODY) |
-                BIT(TEXT) | BIT(JSON) | BIT(BODY_B64)},
+                BIT(REVALIDATE) | BIT(TEXT) | BIT(JSON) | BIT(BODY_B64)},
            {"put", do_put, BIT(DATASET),
             BIT(TEXT) | BIT(JSON) | BIT(BODY_B64) | BIT(RESPONSE) | BIT(MEDIA_TYPE) | BIT(URL) | BIT(KEY) | BIT(ID) |
                 BIT(METADATA)},
@@ -459,7 +435,8 @@ static const struct op {
 
 static int find_member(const struct tl_json *at) {
     for (int m = 0; m < MEMBERS; m++)
-        if (at->key.len == strlen(member_name[m]) + 2 && memcmp(at->key.ptr + 1, member_name[m], at->key.len - 2) == 0)
+        if (at->key.len == strlen(members[m].name) + 2 &&
+            memcmp(at->key.ptr + 1, members[m].name, at->key.len - 2) == 0)
             return m;
     return -1;
 }
@@ -479,9 +456,9 @@ static int read_request(struct talk *t, struct request *q) {
         if (m < 0)
             return wrong(t, "no request has a member %.*s", (int)(at.key.len < 60 ? at.key.len : 60), at.key.ptr);
         if (q->has[m])
-            return wrong(t, "%s stands there twice", member_name[m]);
-        if (member_type[m] != TL_JSON_NULL && at.type != member_type[m])
-            return wrong(t, "%s does not have the type that it should", member_name[m]);
+            return wrong(t, "%s stands there twice", members[m].name);
+        if (members[m].type != TL_JSON_NULL && at.type != members[m].type)
+            return wrong(t, "%s does not have the type that it should", members[m].name);
         q->at[m] = at;
         q->at[m].at = 0;
         q->has[m] = true;
@@ -500,9 +477,9 @@ static int obey(struct talk *t) {
             continue;
         for (int m = OP + 1; m < MEMBERS; m++) {
             if (q.has[m] && !((ops[i].needs | ops[i].takes) & BIT(m)))
-                return wrong(t, "%s has no member %s", name, member_name[m]);
+                return wrong(t, "%s has no member %s", name, members[m].name);
             if (!q.has[m] && (ops[i].needs & BIT(m)))
-                return wrong(t, "%s wants a member %s", name, member_name[m]);
+                return wrong(t, "%s wants a member %s", name, members[m].name);
         }
         return ops[i].carry_out(t, &q);
     }
