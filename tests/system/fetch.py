@@ -390,7 +390,7 @@ def absurd():
     site = Site(script=ROBOTS + "on /century\n  status 503\n  header Retry-After: 3153600000\n  body later\non /*\n  body fine\n")
     w = World(config=QUICK)
     r = w.tl("run", w.crawl("absurd", site.base + "/century"), "--timeout", "4s")
-    eq("absurd: the crawl is not over: exit 7", (r.code, site.asked()), (7, {"/century": 1}))
+    eq("absurd: nothing can be asked in time, and the crawl is not over: exit 10", (r.code, site.asked()), (10, {"/century": 1}))
     row = w.sql("SELECT status, attempts FROM runs WHERE parent_id IS NOT NULL")[0]
     due = w.one("SELECT not_before_us FROM run WHERE parent IS NOT NULL") / 1e6 - time.time()
     ok("absurd: it waits a day, at no cost", row == {"status": "queued", "attempts": 0} and 86000 < due <= 86400, row, due)
