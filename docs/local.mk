@@ -3,7 +3,7 @@ dist_man_MANS += docs/trotline.1 docs/trotline-collector.3 docs/trotline-catalog
 	docs/trotline-exec.7 docs/trotline-lake.5 docs/trotline-probe.1 docs/trotline.yml.5
 
 howtodir = $(docdir)/howto
-dist_howto_DATA = docs/howto/cron.md docs/howto/queries.md docs/howto/systemd.md
+dist_howto_DATA = docs/howto/cron.md docs/howto/queries.md docs/howto/systemd.md docs/howto/urls.md
 
 tutorialdir = $(docdir)/tutorial
 dist_tutorial_DATA = docs/tutorial/first-collector.md docs/tutorial/first-crawl.md

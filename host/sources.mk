@@ -69,12 +69,16 @@ host_libhost_a_SOURCES += \
 	host/net/retry_after.h \
 	host/net/robots.c \
 	host/net/robots.h \
+	host/net/site.c \
+	host/net/site.h \
 	host/net/sitemap.c \
 	host/net/sitemap.h \
 	host/net/tls.c \
 	host/net/tls.h \
 	host/net/transfer.c \
 	host/net/transfer.h \
+	host/net/transfer_answer.c \
+	host/net/transfer_inside.h \
 	host/net/unzip.c \
 	host/net/unzip.h \
 	host/net/url.c \
@@ -109,6 +113,7 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_export.c \
 	host/store/sqlite_finish.c \
 	host/store/sqlite_import.c \
+	host/store/sqlite_maintain.c \
 	host/store/sqlite_names.c \
 	host/store/sqlite_open.c \
 	host/store/sqlite_package.c \
@@ -117,6 +122,7 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_query.c \
 	host/store/sqlite_schema.c \
 	host/store/sqlite_scope.c \
+	host/store/sqlite_url_map.c \
 	host/store/sqlite_urls.c \
 	host/store/store.h \
 	host/engine/args.c \
@@ -200,6 +206,7 @@ host_libhost_a_SOURCES += \
 	host/engine/super_put.c \
 	host/engine/super_refused.c \
 	host/engine/super_scope.c \
+	host/engine/super_urls.c \
 	host/engine/super_watch.c \
 	host/engine/super_workers.c \
 	host/engine/tagset.c \
@@ -233,6 +240,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/lineage_exchange.c \
 	host/cmd/lineage_formats.c \
 	host/cmd/ls.c \
+	host/cmd/maintain.c \
 	host/cmd/new.c \
 	host/cmd/plugins.c \
 	host/cmd/plugins.h \
@@ -249,4 +257,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/stop.c \
 	host/cmd/table.c \
 	host/cmd/url.c \
+	host/cmd/url.h \
+	host/cmd/url_batch.c \
+	host/cmd/url_find.c \
+	host/cmd/url_show.c \
 	host/cmd/verify.c

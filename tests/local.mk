@@ -55,3 +55,6 @@ AM_TESTS_ENVIRONMENT = \
 	TROTLINE_BUILD='$(abs_top_builddir)'; export TROTLINE_BUILD; \
 	TROTLINE_SOURCE='$(abs_top_srcdir)'; export TROTLINE_SOURCE; \
 	LC_ALL=C.UTF-8; export LC_ALL;
+
+# ---- collectors compiled against earlier headers; never compiled again
+EXTRA_DIST += tests/old-plugins

@@ -8,7 +8,7 @@
 ##   make check-torture    allocations of a worker fail, one after the other; the crawl must end, and be consistent
 ##   make check-kill9      kills supervisor and workers at 200 random moments of a crawl of 5,000 pages
 ##   make fuzz             libFuzzer with clang (_fuzz): FUZZ_SECONDS=30 for each target, FUZZ_TARGETS="url html"
-##   make lint             formatting, static analysis, shell scripts, and rules of our own; LINT=banned for one of them
+##   make lint             formatting, static analysis, shell scripts, and rules of our own; RULES=banned for one of them
 ##   make bench            one crawl of a local site of 5,000 pages, measured; see tests/bench/README.md
 ##   make install          DESTDIR=... and the like as usual
 ##   make distcheck        the release: packed, unpacked read-only, built, tested, installed, removed
@@ -73,7 +73,7 @@ fuzz-all: _fuzz/Makefile
 
 # ---- the rest
 lint:
-	@cd '$(srcdir)' && TROTLINE_BUILD='$(abs_top_builddir)' bash tests/lint.sh $(LINT)
+	@cd '$(srcdir)' && TROTLINE_BUILD='$(abs_top_builddir)' bash tests/lint.sh $(RULES)
 
 check-kill9: all
 	$(AM_TESTS_ENVIRONMENT) $(PYTHON3) $(srcdir)/tests/system/recover.py --long

@@ -15,8 +15,8 @@ struct arena_block {
 enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 65536, SIZES = 5, SPARE_MOST = 16 };
 _Static_assert(FIRST_BLOCK << (SIZES - 1) == LARGEST_BLOCK, "blocks double");
 
-/* Blocks of the usual sizes that nobody uses, by size: runs come and go by the thousand, and the allocator would join and part their
- * blocks each time. Only one thread of a process has arenas. */
+/* Blocks of the usual sizes that nobody uses, by size: runs come and go by the thousand, and the allocator would join
+ * and part their blocks each time. Only one thread of a process has arenas. */
 static struct {
     struct arena_block *first;
     size_t count;

@@ -102,3 +102,13 @@ int utf8_next(const char **at, const char *end, uint32_t *cp) {
     *at += n;
     return TL_OK;
 }
+
+void utf8_repair(char *text) {
+    const char *end = text + strlen(text);
+    while (text < end) {
+        size_t n = utf8_sequence(text, end);
+        if (n == 0)
+            *text = '?';
+        text += n ? n : 1;
+    }
+}

@@ -16,6 +16,9 @@
 
 bool utf8_valid(const char *ptr, size_t len);
 
+/* In place: every byte that belongs to no well-formed sequence becomes '?'. */
+void utf8_repair(char *text);
+
 /* Writes one code point and returns its length, 1 to 4; what is none (a surrogate, above U+10FFFF) is written as
  * U+FFFD. */
 size_t utf8_put(char out[4], uint32_t cp);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "cmd/commands.h"
 #include "cmd/print.h"
+#include "cmd/url.h"
 
 struct cat {
     struct cmd_open open;
@@ -215,6 +216,16 @@ static int cat(struct cat *c, const char *prefix) {
     if (rc)
         return cmd_fail(&why, rc == TL_FAILED ? EXIT_INTERNAL : EXIT_DAMAGED);
     return cmd_flush(stdout) ? EXIT_DONE : EXIT_DISK;
+}
+
+int cat_dataset(const struct cmd_open *o, const char *run_id, const char *dataset) {
+    struct cat c = {.open = *o, .dataset = dataset};
+    int code = cat(&c, run_id);
+    buf_free(&c.path);
+    buf_free(&c.reference);
+    buf_free(&c.why_none);
+    buf_free(&c.names);
+    return code;
 }
 
 static int cat_main(int argc, char **argv, const struct cmd_globals *g) {

@@ -18,6 +18,7 @@
 #include "base/times.h"
 #include "cmd/commands.h"
 #include "cmd/print.h"
+#include "engine/confine.h"
 #include "engine/plugin_cache.h"
 #include "engine/version.h"
 
@@ -72,6 +73,19 @@ static void tell(struct doctor *d, const char *what, enum state state, int exit_
 
 static bool writable(const char *path) {
     return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/* What binds collectors, see confine.h. */
+static void check_confinement(struct doctor *d) {
+    int landlock = confine_landlock_abi();
+    bool filter = confine_seccomp();
+    AUTO_BUF struct buf files = BUF_INIT;
+    if (landlock)
+        buf_printf(&files, "files by Landlock (ABI %d)", landlock);
+    else
+        buf_text(&files, "files not, this kernel has no Landlock");
+    tell(d, "confinement", landlock && filter ? SOUND : NOTE, EXIT_DONE, "workers: no new privileges, memory and descriptors limited, %s, system calls %s", files.data,
+         filter ? "by seccomp" : "not, this kernel has no seccomp filters: collectors in other languages (exec) are refused");
 }
 
 static const char *reason_of(int error, char text[128]) {
@@ -286,6 +300,7 @@ static int doctor(struct doctor *d, const struct cmd_globals *g) {
         check_catalog(d);
         check_plugins(d);
     }
+    check_confinement(d);
     check_clock(d);
     check_cache(d);
     if (d->json) {

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -17,12 +18,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "engine/args.h"
+#include "engine/confine.h"
 #include "engine/elf.h"
 #include "engine/plain.h"
+#include "engine/plugin_child.h"
 #include "engine/plugin_json.h"
 #include "engine/program.h"
 
-enum { DEADLINE_S = 20, PAYLOAD_MAX = 1 << 20, MEMORY_STEPS = 60 };
+enum { DEADLINE_S = 10, PAYLOAD_MAX = 1 << 20, MEMORY_STEPS = 60, CHILDREN_MAX = 1000 /* the leash's default fan-out */ };
 
 struct check {
     FILE *out;
@@ -36,7 +39,7 @@ struct check {
 };
 struct verdict { /* what a child leaves in shared memory */
     int status, react_status, rc;
-    size_t children, fetches, document_bytes, descriptors_before, descriptors_after;
+    size_t children, loosening, fetches, document_bytes, descriptors_before, descriptors_after;
     struct sha256 document;
     char text[400];
 };
@@ -71,11 +74,19 @@ static void run_here(const struct check *c, enum plain_fault fault, size_t memor
     v->status = r.status;
     v->react_status = r.react_status;
     v->children = r.child_count;
+    v->loosening = r.loosening;
     v->fetches = r.fetches;
     v->document_bytes = r.document.len;
     v->document = hash_sha256(r.document.data ? r.document.data : "", r.document.len);
     snprintf(v->text, sizeof v->text, "%.399s", v->rc ? why.text : r.error);
     plain_result_free(&r);
+}
+
+/* As in a worker: what eats memory or tries what it has no business with is told no. */
+static void confine(const struct check *c) {
+    AUTO_FREE char *copy = mem_text(c->file);
+    const char *const read[] = {dirname(copy), NULL}, *const write[] = {NULL};
+    confine_here(&(struct confine){.read = read, .write = write, .memory = (size_t)1 << 30}, NULL);
 }
 
 /* true: it came back by itself; else text says how it ended. */
@@ -86,6 +97,7 @@ static bool apart(const struct check *c, enum plain_fault fault, size_t memory, 
     pid_t pid = v == MAP_FAILED ? -1 : fork();
     if (pid == 0) {
         alarm(DEADLINE_S);
+        confine(c);
         run_here(c, fault, memory, v);
         _exit(0);
     }
@@ -111,6 +123,12 @@ static bool check_load(struct check *c) {
     struct fail why = FAIL_INIT;
     struct buf symbols = BUF_INIT;
     size_t count = 0;
+    struct plugin_child child = {.file = c->file};
+    plugin_child_run(&child, 1, DEADLINE_S * 1000);
+    ok(c, child.why.status == TL_OK, "load: it describes itself", child.why.text);
+    buf_free(&child.out);
+    if (child.why.status)
+        return false;
     int rc = loader_open(c->file, &c->collector, &why);
     ok(c, rc == TL_OK, "load: trotline takes it", why.text);
     if (rc)
@@ -162,13 +180,21 @@ static void check_config(struct check *c) {
     args_free(&a);
 }
 
-static void check_collect(struct check *c) {
+static void check_children(struct check *c, const struct verdict *v) {
+    AUTO_BUF struct buf advice = BUF_INIT;
+    ok(c, v->loosening == 0, "children: no leash of theirs is wider than their parent's", "leash_json can only tighten: leave it out, or name less than the defaults of trotline-crawl(5)");
+    buf_printf(&advice, "it asks for %zu; the leash lets %d through by default, the rest is lost: loop over pages in collect, or ask with TL_PAGE", v->children, CHILDREN_MAX);
+    ok(c, v->children <= CHILDREN_MAX, "children: no more than a fan-out", advice.data);
+}
+
+/* Did it come back? */
+static bool check_collect(struct check *c) {
     struct verdict first, second;
     bool came = apart(c, PLAIN_SOUND, 0, &first);
     AUTO_BUF struct buf advice = BUF_INIT;
     buf_printf(&advice, "it gave status %d: %s; record the answers it needs in fixtures/*.http", came ? first.status : -1, first.text);
     ok(c, came && first.rc == TL_OK && (first.status == TL_OK || first.status == TL_PARTIAL), "collect: succeeds on the recorded answers", advice.data);
-    bool again = apart(c, PLAIN_SOUND, 0, &second);
+    bool again = came && apart(c, PLAIN_SOUND, 0, &second);
     ok(c, came && again && memcmp(&first.document, &second.document, sizeof first.document) == 0, "collect: twice the same, byte for byte",
        "something in its output depends on time, chance or memory: use now_us and ids of the host, or leave it out");
     ok(c, came && first.descriptors_after == first.descriptors_before, "collect: leaves no file open", "close what you open: tl_defer does it also when the run is cancelled");
@@ -177,6 +203,9 @@ static void check_collect(struct check *c) {
         buf_printf(&advice, "react gave %d: %s", first.react_status, first.text);
         ok(c, came && first.react_status == TL_OK, "react: succeeds on its own document", advice.data);
     }
+    if (came)
+        check_children(c, &first);
+    return came;
 }
 
 static void check_hostile(struct check *c) {
@@ -228,6 +257,7 @@ static void check_valgrind(struct check *c) {
        "see them: valgrind --leak-check=full trotline collect ... --plain");
 }
 
+/* TL_NOTFOUND: there is none, and without one the collector cannot be run. */
 static int read_payload(struct check *c) {
     AUTO_BUF struct buf path = BUF_INIT;
     buf_printf(&path, "%s/payload.json", c->folder);
@@ -237,7 +267,12 @@ static int read_payload(struct check *c) {
     c->payload.max = PAYLOAD_MAX;
     while (fd >= 0 && (n = read(fd, block, sizeof block)) > 0)
         buf_add(&c->payload, block, (size_t)n);
-    return fd < 0 || n < 0 ? TL_NOTFOUND : TL_OK;
+    for (size_t i = 0; fd < 0 && i < c->plugin.argument_count; i++)
+        if (c->plugin.argument[i].flags & TL_REQUIRED)
+            return TL_NOTFOUND;
+    if (fd < 0)
+        buf_text(&c->payload, "{}");
+    return n < 0 ? TL_NOTFOUND : TL_OK;
 }
 
 int check_collector(const char *file, const char *folder, FILE *out) {
@@ -252,8 +287,7 @@ int check_collector(const char *file, const char *folder, FILE *out) {
     c.has_fixtures = plain_fixtures_read(fixtures.data, &c.fixtures, NULL) == TL_OK;
     if (read_payload(&c) == TL_OK) {
         check_config(&c);
-        if (c.collector->collect) {
-            check_collect(&c);
+        if (c.collector->collect && check_collect(&c)) {
             check_hostile(&c);
             check_memory(&c);
             check_valgrind(&c);

@@ -73,7 +73,7 @@ static int check_proxy(struct schema_reader *r, const struct yaml_node *n, void 
     return check_header(r, n, at);
 }
 
-/* Certificates to trust: looked at now, so that a wrong name is a fault of the configuration and not of every host. */
+/* Certificates to trust. Like a secret's file it need not be there yet; what is there must be what it is to be. */
 static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at) {
     char head[65536];
     int rc = check_place(r, n, at);
@@ -85,7 +85,9 @@ static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at
     memcpy(at, &path, sizeof path);
     AUTO_FCLOSE FILE *f = fopen(path, "re");
     size_t len = f ? fread(head, 1, sizeof head, f) : 0;
-    return memmem(head, len, "-----BEGIN ", 11) ? TL_OK : yaml_fail(r->err, n, "'ca' wants a file with certificates in PEM form, which '%.120s' is not", n->text);
+    return !f || memmem(head, len, "-----BEGIN ", 11)
+               ? TL_OK
+               : yaml_fail(r->err, n, "'ca' wants certificates in PEM form, which '%.120s' does not hold", n->text);
 }
 
 static int check_backend(struct schema_reader *r, const struct yaml_node *n, void *at) {

@@ -331,6 +331,37 @@ static int on_event(void *ctx, const struct store_export_event *x) {
     return line_end(w);
 }
 
+static int on_url(void *ctx, const struct store_export_url *x) {
+    struct writing *w = ctx;
+    struct json_writer *j = line_begin(w, "url");
+    put_id(j, "run_id", &x->run_id);
+    put_span(j, "asked", x->asked);
+    if (x->source.len != x->asked.len || memcmp(x->source.ptr, x->asked.ptr, x->asked.len) != 0)
+        put_span(j, "source", x->source);
+    if (x->url.len != x->source.len || memcmp(x->url.ptr, x->source.ptr, x->source.len) != 0)
+        put_span(j, "canonical", x->url);
+    put_span(j, "claim", x->claim);
+    if (x->believed)
+        json_member_bool(j, "believed", true);
+    if (x->plain)
+        json_member_bool(j, "plain", true);
+    json_member_int(j, "at_us", x->at_us);
+    return line_end(w);
+}
+
+static int on_validator(void *ctx, const struct store_export_validator *x) {
+    struct writing *w = ctx;
+    struct json_writer *j = line_begin(w, "validator");
+    put_id(j, "run_id", &x->run_id);
+    put_span(j, "url", x->url);
+    if (x->credential && *x->credential)
+        put_text(j, "credential", x->credential);
+    put_text(j, "etag", x->etag);
+    put_text(j, "last_modified", x->last_modified);
+    json_member_int(j, "at_us", x->at_us);
+    return line_end(w);
+}
+
 int package_write(struct store *s, const struct store_crawl *closed, int fd, struct package *out, struct fail *why) {
     *out = (struct package){0};
     struct writing w = {.fd = fd, .hash = hash_new(), .p = out, .why = why};
@@ -341,6 +372,8 @@ int package_write(struct store *s, const struct store_crawl *closed, int fd, str
                                       .leashed = on_leashed,
                                       .edge = on_edge,
                                       .event = on_event,
+                                      .url = on_url,
+                                      .validator = on_validator,
                                       .ctx = &w};
     hash_start(w.hash);
     int rc = write_crawl(&w, s, closed);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/args.h"
+#include "engine/leash.h"
 #include "engine/plain_inside.h"
 #include "engine/plugin_json.h"
 #include "engine/secret.h"
@@ -190,6 +192,19 @@ static void identify(struct plain *p, struct run *r, struct args *a) {
     r->key = (struct hash_key){1, 2};
 }
 
+static bool loosens(struct tl_span wish) {
+    struct leash usual, asked;
+    leash_defaults(&usual);
+    leash_defaults(&asked);
+    bool more = wish.len && (leash_from_json(&asked, wish, NULL) != TL_OK || asked.depth > usual.depth || asked.fanout > usual.fanout || asked.runs > usual.runs ||
+                              asked.bytes > usual.bytes || asked.time_us > usual.time_us);
+    for (size_t i = 0; i < asked.host_count; i++)
+        more = more || strcmp(asked.host[i], "*") == 0;
+    leash_free(&asked);
+    leash_free(&usual);
+    return more;
+}
+
 static void list_children(struct run *r, struct plain_result *out) {
     struct json_writer w = JSON_WRITER(&out->children);
     for (size_t i = 0; i < r->wish_count; i++) {
@@ -202,6 +217,7 @@ static void list_children(struct run *r, struct plain_result *out) {
         json_member_bool(&w, "page", x->flags & TL_PAGE);
         json_object_end(&w);
         buf_char(&out->children, '\n');
+        out->loosening += loosens(x->leash);
     }
     out->child_count = r->wish_count;
 }

@@ -43,6 +43,7 @@ struct plain_result {
     struct buf document;  /* empty: there is none */
     struct buf children;  /* one JSON object a line: {"collector", "args", "flags"} */
     size_t child_count, fetches;
+    size_t loosening; /* children that ask for more than the default leash; they would get no more than it */
 };
 /* Loads the file, opens it, runs it once, closes it. The texts of the result are the caller's (plain_result_free). */
 int plain_run(const struct plain_options *o, struct plain_result *out, struct fail *why);

@@ -1,6 +1,7 @@
 /* plugin_cache.c - see plugin_cache.h. */
 #include "engine/plugin_cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -207,4 +208,34 @@ int plugin_cache_sha256(const struct plugin_cache *c, const char *path, struct s
     if (plugin_cache_same(st, &after))
         remember(c, path, st, sha256);
     return TL_OK;
+}
+
+/* Descriptions that were neither written nor looked at since; a folder that is not ours is left alone. */
+static int64_t prune_folder(int at, const char *name, int64_t before_us) {
+    int fd = name ? openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : dup(at);
+    DIR *d = fd >= 0 && ours(fd) ? fdopendir(fd) : NULL;
+    struct dirent *e;
+    struct stat st;
+    int64_t count = 0;
+    if (!d) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    while ((e = readdir(d)) != NULL) {
+        if (*e->d_name == '.' || fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+            continue;
+        int64_t last = st.st_mtim.tv_sec > st.st_atim.tv_sec ? st.st_mtim.tv_sec : st.st_atim.tv_sec;
+        count += time_seconds_us(last) < before_us && unlinkat(fd, e->d_name, 0) == 0;
+    }
+    closedir(d);
+    return count;
+}
+
+int64_t plugin_cache_prune(int64_t before_us) {
+    struct plugin_cache c;
+    plugin_cache_open(&c);
+    int64_t count = c.folder >= 0 ? prune_folder(c.folder, NULL, before_us) + prune_folder(c.folder, "index", before_us) : 0;
+    plugin_cache_close(&c);
+    return count;
 }

@@ -23,5 +23,6 @@ int plugin_cache_sha256(const struct plugin_cache *c, const char *path, struct s
                         struct fail *why);
 int plugin_cache_get(const struct plugin_cache *c, const char sha256[SHA256_HEX], struct plugin *out); /* TL_NOTFOUND */
 void plugin_cache_put(const struct plugin_cache *c, const char sha256[SHA256_HEX], const struct plugin *p);
+int64_t plugin_cache_prune(int64_t before_us); /* removes what nobody asked for since then; how many */
 bool plugin_cache_same(const struct stat *a, const struct stat *b); /* surely the same bytes */
 #endif

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "engine/rebuild.h"
+#include "net/url.h"
 #include "store/package.h"
 
 /* ---- members of a line, by table */
@@ -545,6 +546,70 @@ static int on_event(struct import *m, const struct tl_json *line) {
     return rc ? store_failed(m, rc) : TL_OK;
 }
 
+/* ---- URLs: in canonical form, or they are not ours */
+
+static int identity(struct import *m, struct tl_span text, struct store_url *out) {
+    AUTO_BUF struct buf canonical = BUF_INIT;
+    if (url_canonical(&canonical, text) || canonical.len != text.len || memcmp(canonical.data, text.ptr, text.len) != 0)
+        return WRONG(m, "the URL %.200s is not in canonical form", text.ptr);
+    *out = (struct store_url){text, url_key(text)};
+    return TL_OK;
+}
+
+struct url_line {
+    struct uuid run_id;
+    struct tl_span asked, source, url, claim;
+    bool believed, plain;
+    int64_t at_us;
+};
+static const struct field url_fields[] = {{"run_id", F_ID, true, offsetof(struct url_line, run_id)},
+                                          {"asked", F_SPAN, true, offsetof(struct url_line, asked)},
+                                          {"source", F_SPAN, false, offsetof(struct url_line, source)},
+                                          {"canonical", F_SPAN, false, offsetof(struct url_line, url)},
+                                          {"claim", F_SPAN, false, offsetof(struct url_line, claim)},
+                                          {"believed", F_BOOL, false, offsetof(struct url_line, believed)},
+                                          {"plain", F_BOOL, false, offsetof(struct url_line, plain)},
+                                          {"at_us", F_INT, true, offsetof(struct url_line, at_us)}};
+
+static int on_url(struct import *m, const struct tl_json *line) {
+    struct url_line x = {.at_us = 0};
+    int rc = DECODE(m, line, url_fields, &x);
+    struct store_fetched f = {.believed = x.believed, .plain = x.plain, .at_us = x.at_us};
+    if (rc || (rc = identity(m, x.asked, &f.asked)) || (rc = identity(m, x.source.len ? x.source : x.asked, &f.source)) ||
+        (rc = identity(m, x.url.len ? x.url : f.source.text, &f.url)) || (x.claim.len && (rc = identity(m, x.claim, &f.claim))))
+        return rc;
+    rc = store_import_url(m->s, &x.run_id, &f);
+    if (rc == TL_NOTFOUND)
+        return WRONG(m, "the run that %s names has no line", "run_id");
+    return rc ? store_failed(m, rc) : TL_OK;
+}
+
+struct validator_line {
+    struct uuid run_id;
+    struct tl_span url;
+    const char *credential, *etag, *last_modified;
+    int64_t at_us;
+};
+static const struct field validator_fields[] = {{"run_id", F_ID, true, offsetof(struct validator_line, run_id)},
+                                                {"url", F_SPAN, true, offsetof(struct validator_line, url)},
+                                                {"credential", F_TEXT, false, offsetof(struct validator_line, credential)},
+                                                {"etag", F_TEXT, false, offsetof(struct validator_line, etag)},
+                                                {"last_modified", F_TEXT, false, offsetof(struct validator_line, last_modified)},
+                                                {"at_us", F_INT, true, offsetof(struct validator_line, at_us)}};
+
+static int on_validator(struct import *m, const struct tl_json *line) {
+    struct validator_line x = {.at_us = 0};
+    struct store_url url;
+    int rc = DECODE(m, line, validator_fields, &x);
+    if (rc || (rc = identity(m, x.url, &url)))
+        return rc;
+    struct store_validator v = {.etag = x.etag, .last_modified = x.last_modified, .at_us = x.at_us};
+    rc = store_import_validator(m->s, &x.run_id, url, x.credential, &v);
+    if (rc == TL_NOTFOUND)
+        return WRONG(m, "the run that %s names has no line", "run_id");
+    return rc ? store_failed(m, rc) : TL_OK;
+}
+
 /* ---- the whole */
 
 static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
@@ -553,7 +618,8 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
         int (*take)(struct import *m, const struct tl_json *line);
     } kinds[] = {{"run", on_run},       {"document", on_document}, {"collector", on_collector},
                  {"target", on_target}, {"scope", on_scope},       {"leashed", on_leashed},
-                 {"edge", on_edge},     {"event", on_event},       {"crawl", on_crawl}};
+                 {"edge", on_edge},     {"event", on_event},       {"crawl", on_crawl},
+                 {"url", on_url},       {"validator", on_validator}};
     struct import *m = ctx;
     size_t i = 0;
     while (i < COUNT_OF(kinds) && !span_eq(kind, kinds[i].kind))

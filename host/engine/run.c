@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "base/utf8.h"
 #include "net/url.h"
 
 struct run_defer {
@@ -60,6 +61,7 @@ static int vfail(struct run *r, int status, const char *reason, const char *fmt,
         status = TL_FAILED;
     if (!r->error[0]) {
         vsnprintf(r->error, sizeof r->error, fmt, ap);
+        utf8_repair(r->error); /* a collector's words, and perhaps cut */
         r->reason = reason;
         r->refused = status == TL_REFUSED;
     }

@@ -104,6 +104,9 @@ struct run {
     int64_t started_us, finished_us, bytes, wire_bytes;
     int http_status;
     const char *final_url;
+    const char *asked_url; /* of the last request, as asked; NULL: none, or one that is no GET */
+    const char *canonical; /* what its page says is its canonical URL, absolute; NULL: nothing */
+    bool plain;            /* its answer came whole, to a GET without body, range and secrets */
     uint64_t payload_names, payload_tag; /* run_spawn.c */
     uint64_t own_name_tag, head[5], head_tag;
 
@@ -165,6 +168,7 @@ int run_link(struct tl_run *pub, const struct tl_document *doc, const char *data
 /* run_facts.c */
 void run_fact(struct run *r, enum run_fact_kind kind, const char *a, const char *b, const char *c, const char *d);
 int run_conditions(struct run *r, const struct tl_request *q);                       /* before a request that is to be revalidated */
+void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it, too */
 void run_remember_validators(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it */
 /* run_spawn.c */
 int run_spawn(struct tl_run *pub, const struct tl_child *given);

@@ -81,3 +81,14 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
     if (etag || modified)
         run_fact(r, RUN_VALIDATOR, url.data, whose, etag, modified);
 }
+
+/* What stands for a URL when others ask for it: said of the last request alone. */
+void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a) {
+    bool get = (!q->method || strcmp(q->method, "GET") == 0) && !q->body.len, plain = get && !q->attach;
+    r->asked_url = r->canonical = NULL;
+    for (size_t i = 0; i < q->header_count; i++) /* other headers, another answer perhaps */
+        plain = plain && !q->headers[i].name;
+    r->plain = plain && a->outcome == FETCH_ANSWER && a->result.status >= 200 && a->result.status < 300 && !a->result.truncated;
+    if (get && q->url && strlen(q->url) <= VALUE_MOST)
+        r->asked_url = arena_text(&r->arena, q->url, strlen(q->url));
+}

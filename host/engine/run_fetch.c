@@ -10,6 +10,8 @@
 #include "net/html.h"
 #include "net/url.h"
 
+enum { URL_LONGEST = 2000 }; /* of a canonical URL: a longer one is none */
+
 struct run_response {
     struct run_response *before;
     struct fetch_answer answer;
@@ -128,6 +130,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     struct fetch_answer *a = &x->answer;
     if (!rc && a->outcome == FETCH_ANSWER)
         run_remember_validators(r, &q, a);
+    run_remember_request(r, &q, a);
     r->wire_bytes += a->wire_bytes;
     r->bytes += a->result.body_bytes;
     if (rc)
@@ -224,6 +227,10 @@ int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *
     out.description = text_or_null(r, x->page.description);
     out.language = text_or_null(r, x->page.language);
     out.canonical = absolute(r, &href, &base_url, x->page.canonical);
+    if (x->answer.url == r->final_url) { /* the page is the last that was fetched */
+        const char *said = out.canonical ? out.canonical : absolute(r, &href, &base_url, x->page.og_url);
+        r->canonical = said && strcmp(said, x->answer.url) != 0 && strlen(said) <= URL_LONGEST ? said : NULL;
+    }
     out.text = buf_span(&x->page.text);
     out.nofollow = x->page.nofollow || says_nofollow(&x->answer);
     out.noindex = x->page.noindex;

@@ -161,7 +161,7 @@ static bool has_type(const struct super_job *j, const char *type) {
  * is told again, so that a crawl's tree is whole also where nothing was new. */
 static int put_events(struct super *s, struct super_job *j, enum store_state state) {
     const struct crawl *c = s->o->crawl;
-    bool unchanged = state == STORE_NOT_MODIFIED && j->result_ref;
+    bool unchanged = (state == STORE_NOT_MODIFIED || state == STORE_CACHED) && j->result_ref;
     int rc = TL_OK;
     if (!unchanged && ((state != STORE_SUCCESS && state != STORE_PARTIAL) || !j->document))
         return TL_OK;
@@ -205,14 +205,17 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
         buf_printf(&attachments, "[%s]", j->attachments.data);
         d.attachments = attachments.data;
     }
-    struct store_finish f = {.key = j->run, .token = j->token, .state = state, .reason = state == STORE_SUCCESS ? NULL : j->reason,
-                             .error = state == STORE_SUCCESS ? NULL : j->error, .started_us = j->wall_started_us, .finished_us = j->wall_finished_us,
+    bool well = state == STORE_SUCCESS || state == STORE_CACHED;
+    struct store_finish f = {.key = j->run, .token = j->token, .state = state, .reason = well ? NULL : j->reason, .error = well ? NULL : j->error,
+                             .started_us = j->wall_started_us, .finished_us = j->wall_finished_us,
                              .bytes = j->bytes, .http_status = j->http_status, .final_url = span_of(j->final_url ? j->final_url : ""),
                              .document = j->document ? &d : NULL};
     if (state == STORE_REFUSED)
         f.reason = store_reason_name[reason_of(j->refusal)];
     if (state == STORE_NOT_MODIFIED)
         j->result_ref = f.result_ref = super_unchanged_ref(s, j);
+    if (state == STORE_CACHED)
+        f.result_ref = j->result_ref;
     int status = TL_OK, rc = store_finish(s->store, &f, 1, &status, &s->why);
     if (rc)
         return rc;
@@ -223,6 +226,8 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
     }
     super_scope_bytes(j->scope, j->bytes);
     j->state_now = state;
+    if (state == STORE_CACHED && (rc = store_edge_put(s->store, j->result_ref, j->run, STORE_CACHED_EDGE)))
+        return rc;
     if (state == STORE_REFUSED && (rc = store_leashed(s->store, s->root->root, j->parent, j->collector->key, j->digest, span_of(j->url), reason_of(j->refusal), 1)))
         return rc;
     if (state == STORE_SUCCESS || state == STORE_PARTIAL || state == STORE_NOT_MODIFIED) {
@@ -231,7 +236,7 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
         if ((rc = super_put_wishes(s, j)) || (rc = put_state(s, j)))
             return rc;
     }
-    if ((rc = super_facts_record(s, j)))
+    if ((rc = super_urls_record(s, j)) || (rc = super_facts_record(s, j)))
         return rc;
     return put_events(s, j, state);
 }
@@ -329,7 +334,7 @@ static void tell(struct super *s, const struct super_job *j) {
         buf_printf(&path, "%s/%s.json", j->folder, uuid_text(&j->result_id, result));
     const struct super_finished f = {.run_id = uuid_text(&j->run_id, run), .parent_id = uuid_text(&j->parent_id, parent), .collector = j->collector->plugin->name,
                                      .url = j->url && *j->url ? j->url : NULL, .reason = j->state_now == STORE_SUCCESS ? NULL : j->reason,
-                                     .error = j->state_now == STORE_SUCCESS ? NULL : j->error, .document_path = j->document ? path.data : NULL, .depth = j->depth,
+                                     .error = j->state_now == STORE_SUCCESS || j->state_now == STORE_CACHED ? NULL : j->error, .document_path = j->document ? path.data : NULL, .depth = j->depth,
                                      .bytes = j->bytes, .http_status = j->http_status, .attempts = j->attempts, .state = j->state_now, .line = j->line,
                                      .seconds = (double)(j->wall_finished_us - j->wall_started_us) / 1e6};
     s->o->finished(s->o->ctx, &f);
@@ -362,7 +367,11 @@ static void hand_out(struct super *s) {
             super_job_refuse(s, j);
             continue;
         }
-        super_assign(s, j);
+        int64_t answer = j->is_event ? 0 : super_urls_answer(s, j);
+        if (answer)
+            super_job_answer(s, j, answer);
+        else
+            super_assign(s, j);
     }
     super_serve_waiting(s); /* what is given out is sent with it */
     s->claimed_end = &s->claimed;

@@ -14,9 +14,14 @@ enum { LONG_HOLD_US = 5000000 }; /* a shorter one is not worth a row */
 
 /* ---- questions */
 
+static struct store_url known_by(const char *canonical) {
+    const struct tl_span text = span_of(canonical);
+    return (struct store_url){text, url_key(text)};
+}
+
 static int answer_validators(struct super *s, const char *url, const char *credential, struct buf *value) {
     struct store_validator v;
-    int rc = store_validator_get(s->store, span_of(url), credential, &v);
+    int rc = store_validator_get(s->store, known_by(url), credential, &v);
     if (rc)
         return rc;
     if (s->config->fetch.full_every > 0 && v.unchanged + 1 >= s->config->fetch.full_every)
@@ -89,11 +94,13 @@ static bool next_fact(struct message *m, struct fact *f) {
     return !m->bad && f->a;
 }
 
-static int record_moved(struct super *s, const struct fact *f) {
+/* A lasting redirect. Where the run's own document came from is known better (super_urls.c). */
+static int record_moved(struct super *s, const struct super_job *j, const struct fact *f) {
     AUTO_BUF struct buf from = BUF_INIT, to = BUF_INIT;
-    if (!f->b || url_canonical(&from, span_of(f->a)) || url_canonical(&to, span_of(f->b)))
+    if (!f->b || (j->document && j->asked_url && strcmp(j->asked_url, f->a) == 0) || url_canonical(&from, span_of(f->a)) ||
+        url_canonical(&to, span_of(f->b)) || strcmp(from.data, to.data) == 0)
         return TL_OK;
-    return store_url_map(s->store, buf_span(&from), buf_span(&to), "redirect");
+    return store_url_map(s->store, known_by(from.data), known_by(to.data), STORE_URL_REDIRECT, j->wall_finished_us);
 }
 
 static int record_robots(struct super *s, struct super_job *j, const struct fact *f) {
@@ -107,14 +114,14 @@ int super_facts_record(struct super *s, struct super_job *j) {
     struct message m = {.at = j->facts.data, .end = j->facts.data + j->facts.len};
     struct fact f;
     int rc = TL_OK;
-    for (uint32_t i = 0; i < j->fact_count && !rc && next_fact(&m, &f); i++) {
+    while (m.at < m.end && !rc && next_fact(&m, &f)) {
         const struct store_validator v = {.etag = f.c, .last_modified = f.d, .run = j->run, .at_us = j->wall_finished_us};
         if (f.kind == RUN_VALIDATOR && j->document && j->state_now == STORE_SUCCESS)
-            rc = store_validator_put(s->store, span_of(f.a), f.b, &v);
+            rc = store_validator_put(s->store, known_by(f.a), f.b, &v);
         else if (f.kind == RUN_UNCHANGED && j->state_now == STORE_NOT_MODIFIED)
-            rc = store_validator_unchanged(s->store, span_of(f.a), f.b);
+            rc = store_validator_unchanged(s->store, known_by(f.a), f.b, j->wall_finished_us);
         else if (f.kind == RUN_MOVED)
-            rc = record_moved(s, &f);
+            rc = record_moved(s, j, &f);
         else if (f.kind == RUN_ROBOTS)
             rc = record_robots(s, j, &f);
     }
@@ -125,8 +132,8 @@ int64_t super_unchanged_ref(struct super *s, const struct super_job *j) {
     struct message m = {.at = j->facts.data, .end = j->facts.data + j->facts.len};
     struct store_validator v;
     struct fact f;
-    for (uint32_t i = 0; i < j->fact_count && next_fact(&m, &f); i++)
-        if (f.kind == RUN_UNCHANGED && store_validator_get(s->store, span_of(f.a), f.b, &v) == TL_OK)
+    while (m.at < m.end && next_fact(&m, &f))
+        if (f.kind == RUN_UNCHANGED && store_validator_get(s->store, known_by(f.a), f.b, &v) == TL_OK)
             return v.run;
     return 0;
 }

@@ -52,11 +52,12 @@ struct super_job {
     struct buf state;       /* pairs of message fields */
     uint32_t state_count;
     struct buf facts;       /* records as they came */
-    uint32_t fact_count;
     struct buf attachments; /* JSON objects, comma separated */
     int status, react_status;
     enum store_state state_now;
     char *reason, *refusal, *error, *final_url, *folder, *datasets;
+    char *asked_url, *canonical; /* of the last request: as asked, and what its page says; NULL: nothing */
+    bool plain;                  /* its answer may stand for others */
     int64_t wall_started_us, wall_finished_us, bytes, http_status, not_before_us, document_bytes;
     struct sha256 document_sha256;
     bool document;          /* a staged file RESULT_ID.part is there */
@@ -173,6 +174,7 @@ void super_job_done(struct super *s, struct super_job *j); /* into the group */
 void super_send_outbox(struct super_worker *w);
 void super_job_send(struct super *s, struct super_job *j); /* into its worker's outbox */
 void super_job_refuse(struct super *s, struct super_job *j); /* claimed, but its leash is used up since */
+void super_job_answer(struct super *s, struct super_job *j, int64_t run); /* claimed, but that run's document is its answer */
 void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason, const char *fmt, ...) TL_PRINTF(6, 7);
 /* super_messages.c */
 void super_hear(struct super *s, struct super_worker *w);
@@ -192,6 +194,9 @@ int super_facts_record(struct super *s, struct super_job *j); /* within the tran
 int64_t super_unchanged_ref(struct super *s, const struct super_job *j); /* run whose document an unchanged run stands for; 0: none */
 void super_host_recall(struct super *s, struct super_host *h);
 int super_hosts_record(struct super *s);
+/* super_urls.c: documents by URL */
+int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
+int64_t super_urls_answer(struct super *s, const struct super_job *j); /* run whose document answers it without a request; 0: none */
 /* super_refused.c */
 bool super_refused_again(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach); /* true: counted, nothing to do */
 int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent, int64_t collector, enum store_reason reason,

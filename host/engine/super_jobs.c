@@ -39,7 +39,8 @@ struct super_job *super_job_find(struct super *s, int64_t key) {
 void super_job_free(struct super *s, struct super_job *j) {
     s->job[j->key & ((1 << JOB_BITS) - 1)] = NULL;
     s->jobs--;
-    char *texts[] = {j->payload, j->url, j->context, j->document_path, j->document_collector, j->reason, j->refusal, j->error, j->final_url, j->folder, j->datasets};
+    char *texts[] = {j->payload, j->url, j->context, j->document_path, j->document_collector, j->reason, j->refusal, j->error, j->final_url, j->folder, j->datasets,
+                     j->asked_url, j->canonical};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);
     free(j->path);
@@ -122,6 +123,13 @@ void super_job_refuse(struct super *s, struct super_job *j) {
     j->next = j->collector->waiting; /* where super_job_done takes it from */
     j->collector->waiting = j;
     super_job_end(s, j, TL_REFUSED, STORE_REFUSED, j->refusal, "the leash refused it");
+}
+
+void super_job_answer(struct super *s, struct super_job *j, int64_t run) {
+    j->next = j->collector->waiting;
+    j->collector->waiting = j;
+    j->result_ref = run;
+    super_job_end(s, j, TL_OK, STORE_CACHED, NULL, "answered from the store");
 }
 
 void super_send_outbox(struct super_worker *w) {

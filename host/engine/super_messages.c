@@ -19,6 +19,11 @@ static void hear_wishes(struct super_job *j, struct message *m) {
     copy_rest(&j->wishes, m);
 }
 
+static void hear_facts(struct super_job *j, const void *facts, size_t len) {
+    j->facts.max = STATE_BYTES_MAX;
+    buf_add(&j->facts, facts, len);
+}
+
 static void hear_ready(struct super *s, struct super_worker *w, struct message *m) {
     int status = (int)message_get_i64(m);
     const char *text = message_get_text(m);
@@ -95,9 +100,14 @@ static void hear_done(struct super *s, struct super_worker *w, struct super_job 
     j->bytes = message_get_i64(m);
     j->http_status = message_get_i64(m);
     j->final_url = taken_text(m);
+    j->asked_url = taken_text(m);
+    j->canonical = taken_text(m);
+    j->plain = message_get_u8(m);
     j->not_before_us = message_get_i64(m);
     struct tl_span learned = message_get_span(m);
     buf_add(&j->learned, learned.ptr, learned.len);
+    struct tl_span facts = message_get_span(m);
+    hear_facts(j, facts.ptr, facts.len);
     if (message_get_u8(m))
         hear_document(j, m);
     hear_wishes(j, m);
@@ -127,9 +137,7 @@ static void hear_of_job(struct super *s, struct super_worker *w, struct message 
         copy_rest(&j->state, m);
         break;
     case MESSAGE_FACT:
-        j->facts.max = STATE_BYTES_MAX;
-        j->fact_count++;
-        copy_rest(&j->facts, m);
+        hear_facts(j, m->at, (size_t)(m->end - m->at));
         break;
     case MESSAGE_ATTACHED: {
         struct tl_span item = message_get_span(m);

@@ -53,7 +53,7 @@ struct worker {
     struct transfer_pool *pool;
     struct fetcher *fetcher;
     struct hash *hash;
-    struct buf document, summary, attachments;
+    struct buf document, summary, attachments, facts;
     struct arena memory;      /* what lives as long as the worker */
     struct job *job, *waiting, **waiting_end; /* started; not started yet, in order */
     size_t started, ready, asleep;

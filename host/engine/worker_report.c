@@ -56,22 +56,31 @@ static void send_state(struct worker *w, struct job *j) {
     }
 }
 
-/* What was learned counts whatever became of the run, but for validators: those speak of its document. */
+static void send_kept_facts(struct worker *w, const struct job *j) {
+    message_start(&w->message, MESSAGE_FACT);
+    message_i64(&w->message, j->key);
+    buf_add(&w->message, w->facts.data, w->facts.len);
+    if (w->facts.len && w->message.len <= MESSAGE_MAX)
+        port_send(&w->port, &w->message);
+    buf_reset(&w->facts);
+}
+
+/* What was learned counts whatever became of the run, but for validators: those speak of its document. The last ones stay in w->facts,
+ * for the closing message. */
 static void send_facts(struct worker *w, struct job *j, bool document) {
+    enum { KEPT_MOST = 4 << 10 };
     const struct run *r = j->run;
     for (size_t i = 0; i < r->fact_count; i++) {
         const struct run_fact *f = &r->fact[i];
         if (f->kind == RUN_VALIDATOR && !document)
             continue;
-        message_start(&w->message, MESSAGE_FACT);
-        message_i64(&w->message, j->key);
-        message_u8(&w->message, (uint8_t)f->kind);
-        message_text(&w->message, f->a);
-        message_text(&w->message, f->b);
-        message_text(&w->message, f->c);
-        message_text(&w->message, f->d);
-        if (w->message.len <= MESSAGE_MAX)
-            port_send(&w->port, &w->message);
+        message_u8(&w->facts, (uint8_t)f->kind);
+        message_text(&w->facts, f->a);
+        message_text(&w->facts, f->b);
+        message_text(&w->facts, f->c);
+        message_text(&w->facts, f->d);
+        if (w->facts.len > KEPT_MOST)
+            send_kept_facts(w, j);
     }
 }
 
@@ -123,6 +132,7 @@ void worker_report(struct worker *w, struct job *j) {
     buf_reset(&w->document);
     buf_reset(&w->summary);
     buf_reset(&w->attachments);
+    buf_reset(&w->facts);
     if (document) {
         folder_of(w, r, false, &folder);
         if (r->attachment_count)
@@ -161,8 +171,12 @@ void worker_report(struct worker *w, struct job *j) {
     message_i64(m, r->bytes);
     message_i64(m, r->http_status);
     message_text(m, fitting(r->final_url, sizeof url_room - 1, url_room));
+    message_text(m, document ? r->asked_url : NULL);
+    message_text(m, document ? r->canonical : NULL);
+    message_u8(m, r->plain && r->status == TL_OK);
     message_i64(m, r->not_before_us);
     message_span(m, buf_span(&j->learned));
+    message_span(m, buf_span(&w->facts));
     message_u8(m, document);
     if (document) {
         message_text(m, folder.data);

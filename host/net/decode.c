@@ -21,8 +21,7 @@ struct layer {
     enum kind kind;
     bool began, ended;
     int64_t out;
-    unsigned char
-        first[2]; /* deflate: which of its two kinds it is stands there; gzip: a further member may begin with them */
+    unsigned char first[4]; /* deflate: its first two bytes say which of two kinds it is; else: of a further member */
     int firsts;
     union {
         z_stream z;
@@ -240,24 +239,55 @@ static int brotli_put(struct decode *d, size_t i, const char *ptr, size_t len) {
     return TL_OK;
 }
 
-static int zstd_put(struct decode *d, size_t i, const char *ptr, size_t len) {
+/* Is this how a further frame begins, or one to be skipped? `n`: bytes of it that are there. */
+static bool is_zstd_magic(const unsigned char *at, int n) {
+    static const unsigned char data[4] = {0x28, 0xb5, 0x2f, 0xfd}, skip[3] = {0x2a, 0x4d, 0x18};
+    return memcmp(at, data, (size_t)n) == 0 || (at[0] >> 4 == 5 && memcmp(at + 1, skip, (size_t)n - 1) == 0);
+}
+
+static int zstd_run(struct decode *d, size_t i, const char *ptr, size_t len, const char *at) {
     struct layer *l = &d->layer[i];
     ZSTD_inBuffer in = {ptr, len, 0};
     for (;;) {
         ZSTD_outBuffer out = {l->block, BLOCK, 0};
         size_t z = ZSTD_decompressStream(l->zstd, &out, &in);
-        if (ZSTD_isError(z)) {
-            if (l->ended && l->out) /* something behind the last frame that is no frame */
-                return TL_OK;
+        if (ZSTD_isError(z))
             return fault(d, TL_INVALID, l, l->out ? "are damaged" : "are none, or want too large a window");
-        }
         l->ended = z == 0;
-        int rc = hand_on(d, i, ptr + in.pos, out.pos);
+        int rc = hand_on(d, i, at ? at : ptr + in.pos, out.pos);
         if (rc)
             return rc;
+        if (l->ended && in.pos < in.size)
+            return (int)(in.size - in.pos); /* so many bytes are left */
         if (in.pos == in.size && (l->ended || out.pos < BLOCK))
-            return TL_OK;
+            return 0;
     }
+}
+
+static int zstd_put(struct decode *d, size_t i, const char *ptr, size_t len) {
+    struct layer *l = &d->layer[i];
+    while (len) {
+        int rc = 0;
+        if (!l->ended) {
+            if ((rc = zstd_run(d, i, ptr, len, NULL)) < 0)
+                return rc;
+            ptr += len - (size_t)rc;
+            len = (size_t)rc;
+            continue;
+        }
+        if (l->firsts < 0)
+            return TL_OK;
+        l->first[l->firsts++] = (unsigned char)*ptr++;
+        len--;
+        if (!is_zstd_magic(l->first, l->firsts)) {
+            l->firsts = -1; /* what is behind the last frame is nobody's */
+        } else if (l->firsts == 4) {
+            l->firsts = 0;
+            if ((rc = zstd_run(d, i, (const char *)l->first, 4, ptr)) < 0)
+                return rc;
+        }
+    }
+    return TL_OK;
 }
 
 static int layer_put(struct decode *d, size_t i, const char *ptr, size_t len) {

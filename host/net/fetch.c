@@ -92,6 +92,7 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
             x->env->robots_learned(x->env->ctx, x->host_port, r->status < 300 ? 1 : 2, buf_span(&r->body));
     }
     x->a->wire_bytes += a.wire_bytes;
+    x->asked_robots = true;
     if (rc == TL_RETRY) {
         x->a->outcome = a.outcome;
         x->a->reason = a.reason;

@@ -1,8 +1,8 @@
 /* fetch_ask.c - one hop: waiting for the host's turn, asking, and asking again where that may help.
  *
- * A wait that the server asks for costs no try, as long as it all stays below LONGEST_WAIT_US; a longer one puts the run back until
- * then, which costs nothing either. Who always asks for a short one costs attempts of the run. What is asked again is only what may
- * be asked twice. */
+ * A wait that the server asks for costs no try, as long as it all stays below LONGEST_WAIT_US; a longer one puts the
+ * run back until then, which costs nothing either. Who always asks for a short one costs attempts of the run. What is
+ * asked again is only what may be asked twice. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -16,7 +16,8 @@ enum { LONGEST_WAIT_US = 30000000, FIRST_BACKOFF_US = 250000, LONGEST_BACKOFF_US
 
 struct pacing_host *fetch_pace_row(struct exchange *x) {
     char key[340];
-    snprintf(key, sizeof key, "%.*s:%d", (int)(x->url.host.len < 300 ? x->url.host.len : 300), x->url.host.ptr, url_effective_port(&x->url));
+    snprintf(key, sizeof key, "%.*s:%d", (int)(x->url.host.len < 300 ? x->url.host.len : 300), x->url.host.ptr,
+             url_effective_port(&x->url));
     return pacing_find(x->f->pacing, span_of(key));
 }
 
@@ -54,7 +55,8 @@ static const char *secret_mark(const char *value) {
 }
 
 /* One header that the collector gave, its secret put in. */
-static int add_given(struct exchange *x, const struct tl_header *given, struct tl_span origin, struct headers *h, struct json_writer *w) {
+static int add_given(struct exchange *x, const struct tl_header *given, struct tl_span origin, struct headers *h,
+                     struct json_writer *w) {
     const char *value = given->value ? given->value : "";
     const char *mark = given->secret ? NULL : secret_mark(value);
     const struct tl_secret *handle = given->secret;
@@ -119,7 +121,8 @@ static int build_headers(struct exchange *x, struct headers *h) {
 /* ---- asking once */
 
 static enum pacing_verdict verdict_of(const struct transfer_result *r, bool first_try) {
-    if (r->status == 429 || (r->status == 503 && first_try)) /* a page that is always 503 does not speak for its host each time */
+    if (r->status == 429 ||
+        (r->status == 503 && first_try)) /* a page that is always 503 does not speak for its host each time */
         return PACING_PUSHED_BACK;
     return r->error == TRANSFER_OK && r->status < 500 ? PACING_GOOD : PACING_NEUTRAL;
 }
@@ -142,7 +145,8 @@ static int ask_once(struct exchange *x, struct transfer_request *t, bool first_t
         int64_t held = pacing_held(row, now);
         if (held > LONGEST_WAIT_US)
             return put_back(x, held, "the host is to be left alone until later");
-        if (wait > LONGEST_WAIT_US && x->env->first && x->a->requests == 0) /* else what was asked for before would be asked again */
+        bool started = !x->env->first || x->a->requests > 0 || x->asked_robots; /* it would be asked for again */
+        if (wait > LONGEST_WAIT_US && !started)
             return put_back(x, wait, "the pace of the host is slower than one request in 30 seconds");
         if ((rc = x->env->sleep(x->env->ctx, wait)))
             return rc;
@@ -154,7 +158,8 @@ static int ask_once(struct exchange *x, struct transfer_request *t, bool first_t
     t->private_allowed = x->f->policy.private_allowed;
     t->host_named = x->env->host_named(x->env->ctx, x->url.host);
     rc = x->env->exchange(x->env->ctx, t, r);
-    const struct pacing_seen seen = {rc || r->status == 0 ? -1 : r->total_us, r->first_byte_us, r->private_address, verdict_of(r, first_try)};
+    const struct pacing_seen seen = {rc || r->status == 0 ? -1 : r->total_us, r->first_byte_us, r->private_address,
+                                     verdict_of(r, first_try)};
     pacing_end(row, x->f->worker, rule, &seen, time_mono_us());
     x->a->wire_bytes += r->wire_bytes;
     x->a->requests++;
@@ -213,7 +218,8 @@ static int later(struct exchange *x, int64_t wait) {
     return put_back(x, wait, why);
 }
 
-/* The server has asked to wait so often that this run would hold up others: a failed attempt, and the next will be slower. */
+/* The server has asked to wait so often that this run would hold up others: a failed attempt, and the next will be
+ * slower. */
 static int worn_out(struct exchange *x) {
     int rc = later(x, 0);
     x->a->not_before_us = 0;
@@ -261,13 +267,24 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
 int fetch_ask(struct exchange *x) {
     struct headers h;
     int rc = build_headers(x, &h);
-    struct transfer_request t = {.method = x->method, .url = x->href.data, .header = h.item, .header_count = h.count, .body = x->body,
-                                 .max_bytes = x->max_bytes, .attach_fd = x->attach_fd};
+    struct transfer_request t = {.method = x->method,
+                                 .url = x->href.data,
+                                 .header = h.item,
+                                 .header_count = h.count,
+                                 .body = x->body,
+                                 .max_bytes = x->max_bytes,
+                                 .attach_fd = x->attach_fd};
     return rc ? rc : ask(x, &t, &x->a->result);
 }
 
 int fetch_ask_plainly(struct exchange *x, int64_t max_bytes) {
-    struct transfer_header h[] = {{"Accept", "text/plain, */*;q=0.1"}, {"Accept-Encoding", DECODE_ACCEPT}, {"From", x->f->from}};
-    struct transfer_request t = {.method = "GET", .url = x->href.data, .header = h, .header_count = x->f->from ? 3 : 2, .max_bytes = max_bytes, .attach_fd = -1};
+    struct transfer_header h[] = {
+        {"Accept", "text/plain, */*;q=0.1"}, {"Accept-Encoding", DECODE_ACCEPT}, {"From", x->f->from}};
+    struct transfer_request t = {.method = "GET",
+                                 .url = x->href.data,
+                                 .header = h,
+                                 .header_count = x->f->from ? 3 : 2,
+                                 .max_bytes = max_bytes,
+                                 .attach_fd = -1};
     return ask(x, &t, &x->a->result);
 }

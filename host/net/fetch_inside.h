@@ -29,7 +29,8 @@ struct exchange {
     struct tl_span body;
     int64_t timeout_us, max_bytes;
     int attach_fd;
-    bool left_origin; /* it has been sent elsewhere: what was configured for the first origin is sent no more */
+    bool asked_robots; /* for this fetch: put back now, it would ask for robots.txt again, and never come further */
+    bool left_origin;  /* it has been sent elsewhere: what was configured for the first origin is sent no more */
     struct json_writer chain;
     struct buf chain_text;
     struct buf visited; /* "METHOD URL\n" of every hop */
@@ -40,7 +41,8 @@ int fetch_refuse(struct exchange *x, const char *by, const char *sentence, const
 TL_PRINTF(3, 4) int fetch_fail(struct exchange *x, const char *reason, const char *fmt, ...);
 const char *fetch_header(const struct fetch_answer *a, const char *name);
 
-/* fetch_ask.c: one hop, through pacing and retries; the answer in a->result, its headers in a->header. TL_RETRY: put back. */
+/* fetch_ask.c: one hop, through pacing and retries; the answer in a->result, its headers in a->header. TL_RETRY: put
+ * back. */
 struct pacing_host *fetch_pace_row(struct exchange *x);
 int fetch_ask(struct exchange *x);
 /* The same without what the collector wants: for robots.txt. max_bytes of it, in memory. */

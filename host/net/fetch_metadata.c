@@ -64,7 +64,8 @@ static void add_headers(struct json_writer *w, const struct fetch_answer *a) {
     json_put_key(w, "response_headers");
     json_array_begin(w);
     for (size_t i = 0; i < a->header_count; i++)
-        fetch_add_header(w, a->header[i].name, strcasecmp(a->header[i].name, "set-cookie") == 0 ? "***" : a->header[i].value);
+        fetch_add_header(w, a->header[i].name,
+                         strcasecmp(a->header[i].name, "set-cookie") == 0 ? "***" : a->header[i].value);
     json_array_end(w);
 }
 
@@ -98,7 +99,8 @@ int fetch_write_metadata(struct exchange *x, const char *requested) {
     json_member_int(&w, "requests", a->requests);
     json_member_raw(&w, "request_headers", x->sent.len ? buf_span(&x->sent) : span_of("[]"));
     add_headers(&w, a);
-    json_member_string(&w, x->f->policy.proxied ? "proxy_address" : "remote_address", r->address[0] ? r->address : NULL);
+    json_member_string(&w, x->f->policy.proxied ? "proxy_address" : "remote_address",
+                       r->address[0] ? r->address : NULL);
     json_member_raw(&w, "tls", r->tls.len ? buf_span(&r->tls) : span_of("null"));
     json_member_int(&w, "wire_bytes", r->wire_bytes);
     if (r->truncated)

@@ -1,4 +1,5 @@
-/* fetch_redirect.c - redirects by our own hand: every hop is a request that is checked like the first, and none is made twice. */
+/* fetch_redirect.c - redirects by our own hand: every hop is a request that is checked like the first, and none is made
+ * twice. */
 #include <stdio.h>
 
 #include "net/fetch_inside.h"
@@ -7,7 +8,8 @@ bool fetch_is_redirect(int status) {
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-/* A Location in another character set than UTF-8 names what its bytes name: those that are not ASCII are escaped one by one. */
+/* A Location in another character set than UTF-8 names what its bytes name: those that are not ASCII are escaped one by
+ * one. */
 static struct tl_span escaped(const char *location, struct buf *out) {
     struct tl_span plain = span_of(location);
     bool ascii = true;
@@ -79,7 +81,8 @@ int fetch_follow(struct exchange *x, int64_t hops) {
     json_object_end(&x->chain);
     buf_printf(&x->visited, "%s %s\n", x->method, x->href.data);
     if (hops >= x->f->policy.max_redirects)
-        return fetch_fail(x, "redirects", "more than %d redirects, the last to %.200s", (int)x->f->policy.max_redirects, location);
+        return fetch_fail(x, "redirects", "more than %d redirects, the last to %.200s", (int)x->f->policy.max_redirects,
+                          location);
     AUTO_BUF struct buf own = BUF_INIT, text = BUF_INIT, origin = BUF_INIT;
     struct url base;
     if (url_parse(&own, buf_span(&x->href), NULL, &base) || fetch_set_url(x, escaped(location, &text), &base))

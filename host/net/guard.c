@@ -18,10 +18,10 @@ static bool in4(uint32_t ip, uint32_t net, int bits) {
 }
 
 static enum guard_class classify4(uint32_t ip) {
-    static const struct range4 special[] = {
-        {0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},  {0xa9fe0000, 16}, {0xac100000, 12},
-        {0xc0000000, 24}, {0xc0000200, 24}, {0xc0586300, 24}, {0xc0a80000, 16}, {0xc6120000, 15}, {0xc6336400, 24},
-        {0xcb007100, 24}, {0xe0000000, 4},  {0xf0000000, 4}};
+    static const struct range4 special[] = {{0x00000000, 8},  {0x0a000000, 8},  {0x64400000, 10}, {0x7f000000, 8},
+                                            {0xa9fe0000, 16}, {0xac100000, 12}, {0xc0000000, 24}, {0xc0000200, 24},
+                                            {0xc0586300, 24}, {0xc0a80000, 16}, {0xc6120000, 15}, {0xc6336400, 24},
+                                            {0xcb007100, 24}, {0xe0000000, 4},  {0xf0000000, 4}};
     static const struct range4 metadata[] = {
         {0xa9fea900, 24}, /* 169.254.169.254 of nearly all clouds, and its neighbours */
         {0xa9feaa00, 24}, /* 169.254.170.2 and .23: containers at Amazon */
@@ -54,7 +54,7 @@ static enum guard_class classify6(const uint8_t ip[16]) {
         return GUARD_METADATA; /* fd00:ec2::254 and ::23 of Amazon, fd20:ce::254 of Google, fd00:42::42 of Scaleway */
     if (memcmp(ip, zero, 10) == 0 && ((ip[10] == 0xff && ip[11] == 0xff) || (ip[10] == 0 && ip[11] == 0))) {
         if (memcmp(ip, zero, 15) == 0 && ip[15] <= 1)
-            return GUARD_PRIVATE; /* :: and ::1 */
+            return GUARD_PRIVATE;                           /* :: and ::1 */
         enum guard_class inner = classify4(tail4(ip + 12)); /* mapped and compatible */
         return inner == GUARD_PUBLIC && ip[10] == 0 ? GUARD_PRIVATE : inner;
     }
@@ -92,7 +92,8 @@ static bool is_localhost(struct tl_span host) {
     size_t n = sizeof name - 1;
     if (host.len && host.ptr[host.len - 1] == '.')
         host.len--;
-    return host.len >= n && memcmp(host.ptr + host.len - n, name, n) == 0 && (host.len == n || host.ptr[host.len - n - 1] == '.');
+    return host.len >= n && memcmp(host.ptr + host.len - n, name, n) == 0 &&
+           (host.len == n || host.ptr[host.len - n - 1] == '.');
 }
 
 enum guard_class guard_literal(struct tl_span host) {

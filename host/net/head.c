@@ -106,11 +106,18 @@ static void add_value(struct head *h, struct tl_span value) {
             h->lines->data[i] = ' ';
 }
 
+static bool is_name(struct tl_span name) {
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.ptr[i] < ' ' || name.ptr[i] == 0x7f)
+            return false;
+    return name.len > 0;
+}
+
 static int field(struct head *h, const char *line, size_t len) {
     const char *colon = memchr(line, ':', len);
-    if (!colon || colon == line)
+    struct tl_span raw = {line, colon ? (size_t)(colon - line) : 0}, name = trim(raw);
+    if (!is_name(name))
         return fault(h, "a line of its head is no header: %.*s", (int)(len < 60 ? len : 60), line);
-    struct tl_span raw = {line, (size_t)(colon - line)}, name = trim(raw);
     struct tl_span value = trim((struct tl_span){colon + 1, len - raw.len - 1});
     bool length = is_named(name, "content-length"), coding = is_named(name, "transfer-encoding");
     if ((length || coding) && name.len != raw.len)

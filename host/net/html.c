@@ -567,9 +567,15 @@ static void scan_all(struct scan *s) {
 }
 int html_scan(struct arena *arena, struct tl_span utf8, const struct html_options *options, struct html_page *out) {
     enum { LINKS_KEPT = 4096 };
-    static struct html_link *kept; /* the last page's array of links, which grew to its size; a copy of the right size is handed out */
+    /* The last page's array of links, which grew to its size; what is handed out is a copy. */
+    static struct html_link *kept;
     static size_t kept_room;
-    struct scan s = {.page = out, .arena = arena, .max_links = HTML_LINKS_MAX, .title.max = HTML_VALUE_MAX, .links = kept, .room = kept_room};
+    struct scan s = {.page = out,
+                     .arena = arena,
+                     .max_links = HTML_LINKS_MAX,
+                     .title.max = HTML_VALUE_MAX,
+                     .links = kept,
+                     .room = kept_room};
     size_t max_text = options && options->max_text ? options->max_text : HTML_TEXT_MAX;
     if (options && options->max_links)
         s.max_links = options->max_links;

@@ -77,7 +77,8 @@ static void hold_next(struct pacing_host *h, int64_t next_us) {
 }
 
 /* Doubles the delay, up to `most`; once for all answers to what was under way together. */
-static void slow_down(struct pacing_host *h, const struct pacing_rule *rule, int64_t started_us, int64_t now_us, int64_t most) {
+static void slow_down(struct pacing_host *h, const struct pacing_rule *rule, int64_t started_us, int64_t now_us,
+                      int64_t most) {
     int64_t pushed = atomic_load(&h->pushed_us), delay = 2 * pacing_delay(h, rule), now = atomic_load(&h->penalty_us);
     if (started_us < pushed || !atomic_compare_exchange_strong(&h->pushed_us, &pushed, now_us))
         return;
@@ -104,14 +105,18 @@ static bool is_slow(struct pacing_host *h, int64_t first_byte_us) {
     return n >= SLOW_SAMPLES && first_byte_us > SLOW_LEAST && first_byte_us > SLOW_TIMES * mean;
 }
 
-void pacing_end(struct pacing_host *h, int worker, const struct pacing_rule *rule, const struct pacing_seen *seen, int64_t now_us) {
+void pacing_end(struct pacing_host *h, int worker, const struct pacing_rule *rule, const struct pacing_seen *seen,
+                int64_t now_us) {
     int64_t total = seen->total_us;
     atomic_fetch_sub(&h->in_flight[worker], 1);
     if (total < 0)
         return;
     atomic_store_explicit(&h->latency_us, total, memory_order_relaxed);
-    if (atomic_exchange(&h->kind, seen->private_address ? PACING_PRIVATE : PACING_PUBLIC) == PACING_UNKNOWN && !seen->private_address)
-        hold_next(h, now_us - total + (total > SHORTEST_AUTO ? total : SHORTEST_AUTO)); /* where delay is fixed, next_us only matters once */
+    if (atomic_exchange(&h->kind, seen->private_address ? PACING_PRIVATE : PACING_PUBLIC) == PACING_UNKNOWN &&
+        !seen->private_address)
+        hold_next(h, now_us - total +
+                         (total > SHORTEST_AUTO ? total
+                                                : SHORTEST_AUTO)); /* where delay is fixed, next_us only matters once */
     if (seen->verdict == PACING_PUSHED_BACK)
         slow_down(h, rule, now_us - total, now_us, PENALTY_MOST);
     else if (is_slow(h, seen->first_byte_us))
@@ -127,7 +132,8 @@ void pacing_hold(struct pacing_host *h, int64_t until_us) {
 }
 
 void pacing_crawl_delay(struct pacing_host *h, int64_t delay_us) {
-    atomic_store_explicit(&h->crawl_delay_us, delay_us < PACING_CRAWL_DELAY_MAX ? delay_us : PACING_CRAWL_DELAY_MAX, memory_order_relaxed);
+    atomic_store_explicit(&h->crawl_delay_us, delay_us < PACING_CRAWL_DELAY_MAX ? delay_us : PACING_CRAWL_DELAY_MAX,
+                          memory_order_relaxed);
 }
 
 int64_t pacing_held(const struct pacing_host *h, int64_t now_us) {
@@ -145,7 +151,8 @@ int64_t pacing_pause(const struct pacing_host *h, int64_t now_us) {
     return next - now_us > held ? next - now_us : held;
 }
 
-int64_t pacing_capacity(const struct pacing_host *h, const struct pacing_rule *rule, int64_t now_us, int64_t span_us, int64_t *until_us) {
+int64_t pacing_capacity(const struct pacing_host *h, const struct pacing_rule *rule, int64_t now_us, int64_t span_us,
+                        int64_t *until_us) {
     int64_t until = read_us(&h->until_us), next = read_us(&h->next_us);
     until = next > until ? next : until;
     *until_us = until > now_us ? until : 0;

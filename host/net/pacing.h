@@ -1,9 +1,11 @@
-/* pacing.h - how often and how much at once a host is asked: one table in shared memory between a supervisor and its workers.
+/* pacing.h - how often and how much at once a host is asked: one table in shared memory between a supervisor and its
+ * workers.
  *
- * The delay adapts: an answer of 429 or 503 doubles it, up to a minute, and so does an answer that takes far longer than they used to, up
- * to five seconds; every good answer takes an eighth of that back. A start takes a slot of the host (in-flight counts stand in a column per worker, so that a dead worker's can be given back) and the
- * next start time (GCRA, by compare-and-swap). Hosts are known by a hash of "host:port"; two hosts that share a row share its pace,
- * which is slow but safe. Times are monotonic microseconds. */
+ * The delay adapts: an answer of 429 or 503 doubles it, up to a minute, and so does an answer that takes far longer
+ * than they used to, up to five seconds; every good answer takes an eighth of that back. A start takes a slot of the
+ * host (in-flight counts stand in a column per worker, so that a dead worker's can be given back) and the next start
+ * time (GCRA, by compare-and-swap). Hosts are known by a hash of "host:port"; two hosts that share a row share its
+ * pace, which is slow but safe. Times are monotonic microseconds. */
 #ifndef TROTLINE_NET_PACING_H
 #define TROTLINE_NET_PACING_H
 #include <stdatomic.h>
@@ -24,7 +26,7 @@ struct pacing_host {
     _Atomic int64_t pushed_us;  /* when it last grew: answers to what was under way then say nothing new */
     _Atomic int64_t mean_us;    /* running mean of the time to the first byte */
     _Atomic int samples;
-    _Atomic int kind;           /* enum pacing_kind: where the last answer came from */
+    _Atomic int kind; /* enum pacing_kind: where the last answer came from */
     _Atomic int in_flight[PACING_WORKERS];
 };
 struct pacing {
@@ -43,13 +45,17 @@ struct pacing_seen {
     bool private_address;
     enum pacing_verdict verdict;
 };
-void pacing_end(struct pacing_host *h, int worker, const struct pacing_rule *rule, const struct pacing_seen *seen, int64_t now_us);
-void pacing_hold(struct pacing_host *h, int64_t until_us);          /* only ever later */
-void pacing_crawl_delay(struct pacing_host *h, int64_t delay_us);   /* cut to PACING_CRAWL_DELAY_MAX */
-int64_t pacing_delay(const struct pacing_host *h, const struct pacing_rule *rule); /* between two starts, as things stand */
-int64_t pacing_pause(const struct pacing_host *h, int64_t now_us);  /* until the next start, slots left aside */
-int64_t pacing_held(const struct pacing_host *h, int64_t now_us);   /* how long nothing may start at all; 0: it may */
-void pacing_forget_worker(struct pacing *p, int worker);            /* a dead worker's slots */
-/* How many runs of this host can start within `span_us` from now, at the present pace; and when nothing can start before. */
-int64_t pacing_capacity(const struct pacing_host *h, const struct pacing_rule *rule, int64_t now_us, int64_t span_us, int64_t *until_us);
+void pacing_end(struct pacing_host *h, int worker, const struct pacing_rule *rule, const struct pacing_seen *seen,
+                int64_t now_us);
+void pacing_hold(struct pacing_host *h, int64_t until_us);        /* only ever later */
+void pacing_crawl_delay(struct pacing_host *h, int64_t delay_us); /* cut to PACING_CRAWL_DELAY_MAX */
+int64_t pacing_delay(const struct pacing_host *h,
+                     const struct pacing_rule *rule);              /* between two starts, as things stand */
+int64_t pacing_pause(const struct pacing_host *h, int64_t now_us); /* until the next start, slots left aside */
+int64_t pacing_held(const struct pacing_host *h, int64_t now_us);  /* how long nothing may start at all; 0: it may */
+void pacing_forget_worker(struct pacing *p, int worker);           /* a dead worker's slots */
+/* How many runs of this host can start within `span_us` from now, at the present pace; and when nothing can start
+ * before. */
+int64_t pacing_capacity(const struct pacing_host *h, const struct pacing_rule *rule, int64_t now_us, int64_t span_us,
+                        int64_t *until_us);
 #endif

@@ -39,6 +39,18 @@ struct store_export_event { /* a reaction that did not come about */
     int64_t reach, attempts, created_us;
     bool failed; /* else it still waits */
 };
+struct store_export_url { /* a document's place among URLs; keys are not set */
+    struct uuid run_id;
+    struct tl_span asked, source, url, claim; /* empty claim: none */
+    bool believed, plain;
+    int64_t at_us;
+};
+struct store_export_validator { /* of the URL that the run asked for */
+    struct uuid run_id;
+    struct tl_span url;
+    const char *credential, *etag, *last_modified;
+    int64_t at_us;
+};
 /* Each answers 0, or a negative status that ends the export. Texts live until it returns. A collector or target comes
  * before the first row that names its key. */
 struct store_exporter {
@@ -50,6 +62,8 @@ struct store_exporter {
     int (*leashed)(void *ctx, const struct store_export_leashed *refusal);
     int (*edge)(void *ctx, const struct uuid *parent, const struct uuid *child, enum store_edge kind);
     int (*event)(void *ctx, const struct store_export_event *event);
+    int (*url)(void *ctx, const struct store_export_url *url); /* in the order of time */
+    int (*validator)(void *ctx, const struct store_export_validator *validator);
     void *ctx;
 };
 /* Memory: some 16 bytes for each run that was moved under a parent that is younger than itself. */
@@ -62,6 +76,11 @@ int store_import_collector(struct store *s, const char *name, const char *versio
                            const char *sha256, int64_t first_us, int64_t *key);
 int store_import_event(struct store *s, int64_t root,
                        const struct store_export_event *e); /* TL_NOTFOUND: no such run */
+
+/* TL_NOTFOUND: no such run. fetched->run and v->run are filled in. */
+int store_import_url(struct store *s, const struct uuid *run_id, struct store_fetched *fetched);
+int store_import_validator(struct store *s, const struct uuid *run_id, struct store_url url, const char *credential,
+                           struct store_validator *v);
 
 /* ---- documents by result id, many of them, while others write. To be closed before the store. */
 struct store_results;

@@ -208,39 +208,50 @@ CREATE TABLE tracked_name (
     error TEXT               -- why the last time failed
 ) STRICT, WITHOUT ROWID;
 
+-- Rows of a URL stand in the order in which URLs came to be known, so that adding one touches few pages; its key, which is as good as
+-- random, is an index beside them. The text decides: several URLs may have one key.
 CREATE TABLE url_row (
     id INTEGER PRIMARY KEY,  -- row number
-    key INTEGER NOT NULL,    -- 63-bit key of the text; several rows may have it
-    url TEXT NOT NULL UNIQUE, -- canonical URL
-    run INTEGER REFERENCES run (key), -- run of the newest document
-    etag TEXT,               -- validator
-    last_modified TEXT,      -- validator
-    first_us INTEGER NOT NULL,  -- first seen
-    last_us INTEGER NOT NULL,   -- last fetched
-    expires_us INTEGER NOT NULL DEFAULT 0 -- to be fetched again after
+    key INTEGER NOT NULL,    -- 63-bit key of the text
+    url TEXT NOT NULL,       -- canonical text of a URL that was asked, led to or named
+    first_us INTEGER NOT NULL -- first seen
 ) STRICT;
 CREATE INDEX url_row_key ON url_row (key);
 
+CREATE TABLE url_map_row (
+    id INTEGER PRIMARY KEY,  -- row number
+    asked INTEGER NOT NULL REFERENCES url_row (id), -- this URL
+    url INTEGER NOT NULL REFERENCES url_row (id),   -- leads to this one
+    -- how it is known: 0 same, 1 redirect, 2 canonical, 3 claim: what a page says of another site, not believed
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
+    since_us INTEGER NOT NULL,      -- valid since
+    until_us INTEGER NOT NULL DEFAULT 0 -- valid until, 0: still; of a URL one claim and one other at most are open
+) STRICT;
+CREATE INDEX url_map_row_asked ON url_map_row (asked);
+CREATE INDEX url_map_row_url ON url_map_row (url) WHERE kind <> 0;
+
+CREATE TABLE url_document (
+    run INTEGER PRIMARY KEY REFERENCES run (key),   -- whose document it is
+    url INTEGER NOT NULL REFERENCES url_row (id),   -- canonical URL that it is content of
+    source INTEGER NOT NULL REFERENCES url_row (id), -- URL that gave the bytes
+    asked INTEGER NOT NULL REFERENCES url_row (id), -- URL that was asked for
+    claim INTEGER REFERENCES url_row (id),          -- canonical URL on another site that the page claims, or NULL
+    believed INTEGER NOT NULL, -- 1: it says where URLs lead; 0: a failure, or no answer to a plain request for the URL
+    plain INTEGER NOT NULL, -- 1: a whole answer to a GET without body and secrets: it may answer others
+    at_us INTEGER NOT NULL, -- time of the answer
+    seen_us INTEGER NOT NULL -- last time that the server called it unchanged, or that of the answer
+) STRICT;
+CREATE INDEX url_document_url ON url_document (url, at_us);
+
 CREATE TABLE validator (
-    key INTEGER NOT NULL,      -- 63-bit key of the URL as canonical text; several may have it
-    url TEXT NOT NULL,         -- canonical text of the URL that was asked
+    url INTEGER NOT NULL REFERENCES url_row (id), -- the URL that was asked
     credential TEXT NOT NULL,  -- names of the secrets it was asked with, empty: none
     etag TEXT,                 -- as the server sent it
     last_modified TEXT,        -- as the server sent it
     run INTEGER NOT NULL REFERENCES run (key), -- run whose document the answer is in
     unchanged INTEGER NOT NULL DEFAULT 0, -- answers 304 since the document was fetched
     at_us INTEGER NOT NULL,    -- last answer
-    PRIMARY KEY (key, url, credential)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE url_map_row (
-    requested_key INTEGER NOT NULL, -- key of the requested URL
-    requested_url TEXT NOT NULL,    -- requested URL
-    url INTEGER NOT NULL REFERENCES url_row (id), -- canonical URL
-    kind TEXT NOT NULL,             -- how it is known: same, redirect, canonical, claim
-    since_us INTEGER NOT NULL,      -- valid since
-    until_us INTEGER NOT NULL DEFAULT 0, -- valid until, 0: still
-    PRIMARY KEY (requested_key, requested_url, since_us)
+    PRIMARY KEY (url, credential)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE item_file (
@@ -364,14 +375,32 @@ CREATE VIEW links AS SELECT
 FROM link_row l JOIN run r ON r.key = l.run JOIN run o ON o.key = r.root LEFT JOIN document d ON d.run = l.run;
 
 CREATE VIEW urls AS SELECT
-    CAST(u.key AS TEXT) AS url_key, u.url, d.result_id, u.etag, u.last_modified, AT(u.first_us) AS first_seen_at,
-    AT(u.last_us) AS last_seen_at, AT(u.expires_us) AS expires_at
-FROM url_row u LEFT JOIN document d ON d.run = u.run;
+    CAST(u.key AS TEXT) AS url_key, u.url, (SELECT d.result_id FROM url_document x JOIN document d ON d.run = x.run
+        WHERE x.url = u.id ORDER BY x.at_us DESC LIMIT 1) AS result_id, v.etag, v.last_modified, AT(u.first_us) AS first_seen_at,
+    (SELECT AT(x.seen_us) FROM url_document x WHERE x.url = u.id ORDER BY x.at_us DESC LIMIT 1) AS last_seen_at, u.id AS url_id
+FROM url_row u LEFT JOIN validator v ON v.url = u.id AND v.credential = '';
 
 CREATE VIEW url_map AS SELECT
-    CAST(m.requested_key AS TEXT) AS requested_key, CAST(u.key AS TEXT) AS canonical_key, m.requested_url, u.url AS canonical_url,
-    m.kind, AT(m.since_us) AS since_at, AT(m.until_us) AS until_at
-FROM url_map_row m JOIN url_row u ON u.id = m.url;
+    CAST(a.key AS TEXT) AS requested_key, CAST(u.key AS TEXT) AS canonical_key, a.url AS requested_url, u.url AS canonical_url,
+    CASE m.kind WHEN 0 THEN 'same' WHEN 1 THEN 'redirect' WHEN 2 THEN 'canonical' WHEN 3 THEN 'claim' END AS kind,
+    AT(m.since_us) AS since_at, AT(m.until_us) AS until_at, m.asked AS requested_id, m.url AS canonical_id
+FROM url_map_row m JOIN url_row u ON u.id = m.url JOIN url_row a ON a.id = m.asked;
+
+CREATE VIEW url_documents AS SELECT
+    u.url, a.url AS requested_url, s.url AS source_url, c.url AS claimed_url, d.result_id, r.run_id, o.run_id AS root_id,
+    STATE(r.state) AS status, nullif(r.http_status, 0) AS http_status, r.bytes AS fetched_bytes, d.bytes, AT(x.at_us) AS collected_at,
+    AT(x.seen_us) AS seen_at, x.plain, x.url AS url_id
+FROM url_document x JOIN url_row u ON u.id = x.url JOIN url_row a ON a.id = x.asked JOIN url_row s ON s.id = x.source
+    JOIN run r ON r.key = x.run JOIN run o ON o.key = r.root JOIN document d ON d.run = x.run LEFT JOIN url_row c ON c.id = x.claim;
+
+CREATE VIEW validators AS SELECT
+    u.url, v.credential, v.etag, v.last_modified, r.run_id, v.unchanged, AT(v.at_us) AS at, v.url AS url_id
+FROM validator v JOIN url_row u ON u.id = v.url JOIN run r ON r.key = v.run;
+
+CREATE VIEW hosts AS SELECT
+    name AS host, delay_us / 1e6 AS delay_seconds, AT(until_us) AS until_at,
+    CASE robots WHEN 1 THEN 'rules' WHEN 2 THEN 'none' END AS robots, AT(robots_us) AS robots_at
+FROM host;
 
 CREATE VIEW items AS SELECT
     o.run_id AS root_id, f.path, f.format, f.producer, AT(f.hour_us) AS hour_at, f.rows, f.bytes, f.sha256,

@@ -114,7 +114,14 @@ enum sqlite_id {
     SQL_VALIDATOR_FORGET,
     SQL_URL_FIND,
     SQL_URL_ADD,
+    SQL_URL_NEAR,
+    SQL_URL_RECENT,
+    SQL_URL_ANSWER,
+    SQL_URL_SEEN,
+    SQL_URL_DOCUMENT,
     SQL_MAP_FIND,
+    SQL_MAP_NEXT,
+    SQL_MAP_SINCE,
     SQL_MAP_END,
     SQL_MAP_ADD,
     SQL_ANCESTORS, /* 1 .. SQLITE_ANCESTORS rows at once */
@@ -209,6 +216,9 @@ void sqlite_name_add(struct store *s, char kind, const char *text, size_t len, i
 void sqlite_names_free(struct sqlite_names *n);
 int sqlite_owner(struct store *s, const char *name, int64_t *key);
 int sqlite_folder(struct store *s, const char *path, int64_t *key);
+
+/* ---- sqlite_urls.c */
+int sqlite_url_id(struct store *s, struct store_url url, int64_t at_us, int64_t *id, bool *fresh); /* adds it when it is not known */
 
 /* ---- sqlite_put.c */
 int sqlite_put_leave(struct store *s); /* writes what is known of the parent at hand, and forgets it */

@@ -303,12 +303,58 @@ static int export_events(struct export *e) {
     return rc;
 }
 
+static int export_urls(struct export *e) {
+    sqlite3_stmt *st =
+        ask(e,
+            "SELECT r.run_id, a.url, o.url, u.url, c.url, x.believed, x.plain, x.at_us FROM run r "
+            "CROSS JOIN url_document x ON x.run = r.key CROSS JOIN url_row a ON a.id = x.asked CROSS JOIN url_row o "
+            "ON o.id = x.source CROSS JOIN url_row u ON u.id = x.url LEFT JOIN url_row c ON c.id = x.claim "
+            "WHERE r.key >= ?1 AND +r.root = ?1 ORDER BY x.at_us, r.key",
+            e->root);
+    int rc = st ? TL_OK : TL_FAILED;
+    while (!rc && (rc = sqlite_row(e->s, st)) == 1) {
+        const struct store_export_url x = {.run_id = col_uuid(st, 0),
+                                           .asked = col_span(st, 1),
+                                           .source = col_span(st, 2),
+                                           .url = col_span(st, 3),
+                                           .claim = col_span(st, 4),
+                                           .believed = col_int(st, 5) != 0,
+                                           .plain = col_int(st, 6) != 0,
+                                           .at_us = col_int(st, 7)};
+        rc = e->to->url(e->to->ctx, &x);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
+static int export_validators(struct export *e) {
+    sqlite3_stmt *st =
+        ask(e,
+            "SELECT r.run_id, u.url, v.credential, v.etag, v.last_modified, v.at_us FROM run r "
+            "CROSS JOIN url_document x ON x.run = r.key CROSS JOIN validator v ON v.url = x.asked AND v.run = r.key "
+            "CROSS JOIN url_row u ON u.id = v.url WHERE r.key >= ?1 AND +r.root = ?1 ORDER BY r.key, v.credential",
+            e->root);
+    int rc = st ? TL_OK : TL_FAILED;
+    while (!rc && (rc = sqlite_row(e->s, st)) == 1) {
+        const struct store_export_validator x = {.run_id = col_uuid(st, 0),
+                                                 .url = col_span(st, 1),
+                                                 .credential = col_text(st, 2),
+                                                 .etag = col_text(st, 3),
+                                                 .last_modified = col_text(st, 4),
+                                                 .at_us = col_int(st, 5)};
+        rc = e->to->validator(e->to->ctx, &x);
+    }
+    sqlite3_finalize(st);
+    return rc;
+}
+
 int store_export(struct store *s, int64_t root, const struct store_exporter *to, struct fail *why) {
     struct export e = {.s = s, .root = root, .to = to, .why = why};
-    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed, export_edges, export_events};
+    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed, export_edges, export_events, export_urls, export_validators};
     int rc = sqlite_flush(s);
     for (size_t i = 0; !rc && i < COUNT_OF(part); i++)
-        rc = part[i](&e);
+        if ((part[i] != export_urls || to->url) && (part[i] != export_validators || to->validator))
+            rc = part[i](&e);
     free(e.collectors.slot);
     free(e.targets.slot);
     free(e.late.slot);

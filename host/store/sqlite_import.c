@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/package.h"
 #include "store/sqlite.h"
 
 static const struct uuid no_id;
@@ -105,6 +106,8 @@ int store_import_run(struct store *s, int64_t root, const struct store_import_ru
     if (insert(s, root, r, &p) < 0 || (r->claimed && sqlite_ancestors(s, p.key, p.parent) < 0) ||
         (r->document && sqlite_document(s, p.key, r->document, false, &replaced) < 0))
         return sqlite_answer(s, TL_FAILED, why);
+    if (p.result && r->state == STORE_NOT_MODIFIED && store_url_seen(s, p.result, r->finished_us) < 0)
+        return sqlite_answer(s, TL_FAILED, why);
     struct sqlite_root *at = sqlite_root(s, root);
     at->runs++;
     at->failed += r->state == STORE_FAILED || r->state == STORE_CRASHED;
@@ -143,4 +146,15 @@ int store_import_edge(struct store *s, const struct uuid *parent, const struct u
     bind_int(st, 2, kind);
     bind_int(st, 3, from);
     return sqlite_done(s, st);
+}
+
+int store_import_url(struct store *s, const struct uuid *run_id, struct store_fetched *fetched) {
+    int rc = sqlite_writing(s) ? find_run(s, run_id, &fetched->run) : TL_FAILED;
+    return rc ? rc : store_url_fetched(s, fetched);
+}
+
+int store_import_validator(struct store *s, const struct uuid *run_id, struct store_url url, const char *credential,
+                           struct store_validator *v) {
+    int rc = sqlite_writing(s) ? find_run(s, run_id, &v->run) : TL_FAILED;
+    return rc ? rc : store_validator_put(s, url, credential, v);
 }

@@ -41,10 +41,10 @@ static int parent_load(struct store *s, struct sqlite_parent *p, int64_t key) {
     if (rc <= 0)
         return rc < 0 ? rc : sqlite_wrong(s, "a child is put under a run that is not there");
     *p = (struct sqlite_parent){.key = key,
-                         .depth = col_int(st, 0),
-                         .reach = col_int(st, 1),
-                         .scope = col_int(st, 2),
-                         .children = col_int(st, 3)};
+                                .depth = col_int(st, 0),
+                                .reach = col_int(st, 1),
+                                .scope = col_int(st, 2),
+                                .children = col_int(st, 3)};
     sqlite3_reset(st);
     return TL_OK;
 }
@@ -133,8 +133,8 @@ int sqlite_refuse(struct store *s, int64_t root, int64_t parent, int64_t collect
     return TL_OK;
 }
 
-static int insert(struct store *s, const struct store_wish *wish, const struct sqlite_parent *p, int64_t reach, int64_t now_us,
-                  int64_t *key) {
+static int insert(struct store *s, const struct store_wish *wish, const struct sqlite_parent *p, int64_t reach,
+                  int64_t now_us, int64_t *key) {
     sqlite3_stmt *st = sqlite_sql(
         s, SQL_PUT_RUN,
         "INSERT INTO run (run_id, root, parent, depth, reach, edge, line, collector, target, context, scope, host, "
@@ -207,8 +207,8 @@ static int move(struct store *s, struct sqlite_root *r, const struct store_wish 
 }
 
 /* Whether a run that was never claimed may stand there: nearer is no way round a leash. */
-static bool may_move(struct store *s, struct sqlite_root *r, const struct store_wish *wish, const struct sqlite_parent *p,
-                     const struct known *k) {
+static bool may_move(struct store *s, struct sqlite_root *r, const struct store_wish *wish,
+                     const struct sqlite_parent *p, const struct known *k) {
     bool counts = !wish->line && wish->edge != STORE_PAGE;
     if (counts && k->parent != p->key && p->children + p->more >= fanout_of(s, r, p))
         return false;

@@ -1,16 +1,8 @@
-/* sqlite_urls.c - what outlives a crawl: the pace and robots.txt of hosts, the validators of URLs, and where URLs led for good.
+/* sqlite_urls.c - what outlives a crawl: the pace and robots.txt of hosts, rows of URLs, and their validators.
  *
  * A key is 63 bits of a URL's text and may collide, so the text is compared on every hit. */
 #include "base/mem.h"
 #include "store/sqlite.h"
-
-/* FNV-1a-64, xor-folded to 63 bits: rows of one URL stand together; nothing relies on it but this file. */
-static int64_t key_of(struct tl_span url) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < url.len; i++)
-        h = (h ^ (uint8_t)url.ptr[i]) * 0x100000001b3u;
-    return (int64_t)((h ^ h >> 63) & INT64_MAX);
-}
 
 int store_host_state(struct store *s, int64_t host, struct store_host_state *out) {
     sqlite3_stmt *st = sqlite_sql(s, SQL_HOST_STATE, "SELECT delay_us, until_us, robots, robots_us, robots_text FROM host WHERE key = ?1");
@@ -52,12 +44,49 @@ int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span 
     return sqlite_done(s, st);
 }
 
-int store_validator_get(struct store *s, struct tl_span url, const char *credential, struct store_validator *out) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_GET, "SELECT etag, last_modified, run, unchanged, at_us FROM validator WHERE key = ?1 AND url = ?2 AND credential = ?3");
+/* ---- URLs */
+
+int store_url_find(struct store *s, struct store_url url, int64_t *id) {
+    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_FIND, "SELECT id FROM url_row WHERE key = ?1 AND url = ?2");
     if (!st)
         return TL_FAILED;
-    bind_int(st, 1, key_of(url));
-    bind_span(st, 2, url);
+    bind_int(st, 1, (int64_t)url.key);
+    bind_span(st, 2, url.text);
+    int rc = sqlite_row(s, st);
+    if (rc <= 0)
+        return rc < 0 ? rc : TL_NOTFOUND;
+    *id = col_int(st, 0);
+    sqlite3_reset(st);
+    return TL_OK;
+}
+
+int sqlite_url_id(struct store *s, struct store_url url, int64_t at_us, int64_t *id, bool *fresh) {
+    int rc = store_url_find(s, url, id);
+    *fresh = rc == TL_NOTFOUND;
+    if (!*fresh)
+        return rc;
+    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_ADD, "INSERT INTO url_row (key, url, first_us) VALUES (?1, ?2, ?3)");
+    if (!st)
+        return TL_FAILED;
+    bind_int(st, 1, (int64_t)url.key);
+    bind_span(st, 2, url.text);
+    bind_int(st, 3, at_us);
+    if (sqlite_done(s, st) < 0)
+        return TL_FAILED;
+    *id = sqlite3_last_insert_rowid(s->db);
+    return TL_OK;
+}
+
+/* ---- validators */
+
+int store_validator_get(struct store *s, struct store_url url, const char *credential, struct store_validator *out) {
+    sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_GET,
+        "SELECT v.etag, v.last_modified, v.run, v.unchanged, v.at_us FROM url_row u CROSS JOIN validator v ON v.url = u.id AND v.credential = ?3 "
+        "WHERE u.key = ?1 AND u.url = ?2");
+    if (!st)
+        return TL_FAILED;
+    bind_int(st, 1, (int64_t)url.key);
+    bind_span(st, 2, url.text);
     bind_text(st, 3, credential ? credential : "");
     int rc = sqlite_row(s, st);
     if (rc <= 0)
@@ -85,98 +114,45 @@ bool store_validators_any(struct store *s) {
     return any;
 }
 
-int store_validator_put(struct store *s, struct tl_span url, const char *credential, const struct store_validator *v) {
-    sqlite3_stmt *st = sqlite_writing(s) ? sqlite_sql(s, SQL_VALIDATOR_PUT,
-        "INSERT INTO validator (key, url, credential, etag, last_modified, run, at_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE SET "
-        "etag = excluded.etag, last_modified = excluded.last_modified, run = excluded.run, unchanged = 0, at_us = excluded.at_us WHERE at_us <= excluded.at_us") : NULL;
+int store_validator_put(struct store *s, struct store_url url, const char *credential, const struct store_validator *v) {
+    int64_t id = 0;
+    bool fresh;
+    if (!sqlite_writing(s) || sqlite_url_id(s, url, v->at_us, &id, &fresh) < 0)
+        return TL_FAILED;
+    sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_PUT,
+        "INSERT INTO validator (url, credential, etag, last_modified, run, at_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+        "etag = excluded.etag, last_modified = excluded.last_modified, run = excluded.run, unchanged = 0, at_us = excluded.at_us WHERE at_us <= excluded.at_us");
     if (!st)
         return TL_FAILED;
-    bind_int(st, 1, key_of(url));
-    bind_span(st, 2, url);
-    bind_text(st, 3, credential ? credential : "");
-    bind_text(st, 4, v->etag);
-    bind_text(st, 5, v->last_modified);
-    bind_int(st, 6, v->run);
-    bind_int(st, 7, v->at_us);
+    bind_int(st, 1, id);
+    bind_text(st, 2, credential ? credential : "");
+    bind_text(st, 3, v->etag);
+    bind_text(st, 4, v->last_modified);
+    bind_int(st, 5, v->run);
+    bind_int(st, 6, v->at_us);
     return sqlite_done(s, st);
 }
 
-static int one_validator(struct store *s, enum sqlite_id id, const char *sql, struct tl_span url, const char *credential) {
-    sqlite3_stmt *st = sqlite_writing(s) ? sqlite_sql(s, id, sql) : NULL;
-    if (!st)
-        return TL_FAILED;
-    bind_int(st, 1, key_of(url));
-    bind_span(st, 2, url);
-    bind_text(st, 3, credential ? credential : "");
-    return sqlite_done(s, st);
-}
-
-int store_validator_unchanged(struct store *s, struct tl_span url, const char *credential) {
-    return one_validator(s, SQL_VALIDATOR_HIT, "UPDATE validator SET unchanged = unchanged + 1 WHERE key = ?1 AND url = ?2 AND credential = ?3", url, credential);
-}
-
-int store_validator_forget(struct store *s, struct tl_span url, const char *credential) {
-    return one_validator(s, SQL_VALIDATOR_FORGET, "DELETE FROM validator WHERE key = ?1 AND url = ?2 AND credential = ?3", url, credential);
-}
-
-/* ---- mappings */
-
-static int url_id(struct store *s, struct tl_span url, int64_t *id) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_FIND, "SELECT id FROM url_row WHERE key = ?1 AND url = ?2");
-    if (!st)
-        return TL_FAILED;
-    bind_int(st, 1, key_of(url));
-    bind_span(st, 2, url);
-    int rc = sqlite_row(s, st);
+static int one_validator(struct store *s, enum sqlite_id id, const char *sql, struct store_url url, const char *credential, int64_t at_us) {
+    int64_t row = 0;
+    int rc = sqlite_writing(s) ? store_url_find(s, url, &row) : TL_FAILED;
     if (rc < 0)
-        return rc;
-    if (rc == 1) {
-        *id = col_int(st, 0);
-        sqlite3_reset(st);
-        return TL_OK;
-    }
-    if (!(st = sqlite_sql(s, SQL_URL_ADD, "INSERT INTO url_row (key, url, first_us, last_us) VALUES (?1, ?2, ?3, ?3)")))
-        return TL_FAILED;
-    bind_int(st, 1, key_of(url));
-    bind_span(st, 2, url);
-    bind_int(st, 3, store_now_us(s));
-    if (sqlite_done(s, st) < 0)
-        return TL_FAILED;
-    *id = sqlite3_last_insert_rowid(s->db);
-    return TL_OK;
-}
-
-int store_url_map(struct store *s, struct tl_span from, struct tl_span to, const char *kind) {
-    int64_t target = 0, now = store_now_us(s), key = key_of(from);
-    if (!sqlite_writing(s) || url_id(s, to, &target) < 0)
-        return TL_FAILED;
-    sqlite3_stmt *st = sqlite_sql(s, SQL_MAP_FIND, "SELECT url FROM url_map_row WHERE requested_key = ?1 AND requested_url = ?2 AND until_us = 0 AND kind = ?3");
+        return rc == TL_NOTFOUND ? TL_OK : rc;
+    sqlite3_stmt *st = sqlite_sql(s, id, sql);
     if (!st)
         return TL_FAILED;
-    bind_int(st, 1, key);
-    bind_span(st, 2, from);
-    bind_text(st, 3, kind);
-    int rc = sqlite_row(s, st);
-    int64_t now_at = rc == 1 ? col_int(st, 0) : 0;
-    sqlite3_reset(st);
-    if (rc < 0 || now_at == target)
-        return rc < 0 ? rc : TL_OK;
-    if (now_at) {
-        if (!(st = sqlite_sql(s, SQL_MAP_END, "UPDATE url_map_row SET until_us = ?4 WHERE requested_key = ?1 AND requested_url = ?2 AND until_us = 0 AND kind = ?3")))
-            return TL_FAILED;
-        bind_int(st, 1, key);
-        bind_span(st, 2, from);
-        bind_text(st, 3, kind);
-        bind_int(st, 4, now);
-        if (sqlite_done(s, st) < 0)
-            return TL_FAILED;
-    }
-    if (!(st = sqlite_sql(s, SQL_MAP_ADD, "INSERT OR REPLACE INTO url_map_row (requested_key, requested_url, url, kind, since_us) VALUES (?1, ?2, ?3, ?4, ?5)")))
-        return TL_FAILED;
-    bind_int(st, 1, key);
-    bind_span(st, 2, from);
-    bind_int(st, 3, target);
-    bind_text(st, 4, kind);
-    bind_int(st, 5, now);
+    bind_int(st, 1, row);
+    bind_text(st, 2, credential ? credential : "");
+    if (at_us)
+        bind_int(st, 3, at_us);
     return sqlite_done(s, st);
+}
+
+int store_validator_unchanged(struct store *s, struct store_url url, const char *credential, int64_t at_us) {
+    return one_validator(s, SQL_VALIDATOR_HIT, "UPDATE validator SET unchanged = unchanged + 1, at_us = max(at_us, ?3) WHERE url = ?1 AND credential = ?2",
+                         url, credential, at_us);
+}
+
+int store_validator_forget(struct store *s, struct store_url url, const char *credential) {
+    return one_validator(s, SQL_VALIDATOR_FORGET, "DELETE FROM validator WHERE url = ?1 AND credential = ?2", url, credential, 0);
 }

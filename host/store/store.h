@@ -214,18 +214,52 @@ int store_host_state(struct store *s, int64_t host, struct store_host_state *out
 int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t until_us);
 int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span text);
 
-/* ---- what is known of a URL: its validators, and where it led for good */
+/* ---- what is known of URLs: where they lead, their documents, their validators */
+struct store_url { /* canonical text, and its key (net/url.h); several texts may have one key, and the text decides */
+    struct tl_span text;
+    uint64_t key;
+};
+enum store_url_kind { STORE_URL_SAME, STORE_URL_REDIRECT, STORE_URL_CANONICAL, STORE_URL_CLAIM };
 struct store_validator {
     const char *etag, *last_modified; /* NULL: none; live until the next call */
     int64_t run, unchanged, at_us;    /* run whose document holds the answer; 304s since */
 };
-int store_validator_get(struct store *s, struct tl_span url, const char *credential, struct store_validator *out); /* TL_NOTFOUND */
+int store_validator_get(struct store *s, struct store_url url, const char *credential, struct store_validator *out); /* TL_NOTFOUND */
 bool store_validators_any(struct store *s); /* is there one at all? */
-int store_validator_put(struct store *s, struct tl_span url, const char *credential, const struct store_validator *v); /* the newest wins */
-int store_validator_unchanged(struct store *s, struct tl_span url, const char *credential); /* another 304 */
-int store_validator_forget(struct store *s, struct tl_span url, const char *credential);
-/* A lasting redirect (301, 308): `from` is `to` from now on; an earlier mapping of it ends now. Both canonical texts. */
-int store_url_map(struct store *s, struct tl_span from, struct tl_span to, const char *kind);
+int store_validator_put(struct store *s, struct store_url url, const char *credential, const struct store_validator *v); /* the newest wins */
+int store_validator_unchanged(struct store *s, struct store_url url, const char *credential, int64_t at_us); /* another 304 */
+int store_validator_forget(struct store *s, struct store_url url, const char *credential);
+/* `from` leads to `to` since at_us; what it led to before ends then, unless that is newer. A claim stands beside the other kinds. */
+int store_url_map(struct store *s, struct store_url from, struct store_url to, enum store_url_kind kind, int64_t at_us);
+struct store_fetched { /* a run's document, by URL */
+    struct store_url asked, source, url, claim; /* asked for; where the bytes came from; canonical; claim.text empty: none */
+    int64_t run, at_us;
+    bool believed; /* it says where URLs lead; a failure says nothing */
+    bool plain;    /* it may answer others */
+};
+/* Records a document under its canonical URL, the mappings that it speaks of, and edges canonical_of between runs that asked for the
+ * canonical URL itself and runs that came to it by another. */
+int store_url_fetched(struct store *s, const struct store_fetched *f);
+int store_url_seen(struct store *s, int64_t run, int64_t at_us); /* its document is as good as new */
+/* The newest plain document, seen since then, that answers for this URL: of it, of what it leads to by now, or of the way there. TL_NOTFOUND. */
+int store_url_answer(struct store *s, struct store_url url, int64_t since_us, int64_t *run);
+int store_url_find(struct store *s, struct store_url url, int64_t *id);                       /* url_id of the views. TL_NOTFOUND */
+int store_url_next(struct store *s, int64_t id, int64_t *to, enum store_url_kind *kind);    /* where it leads now; TL_NOTFOUND: nowhere else */
+/* URLs whose keys have the same upper bits, in the order of their keys. A positive answer ends it. */
+int store_url_near(struct store *s, uint64_t key, int (*each)(void *ctx, uint64_t key, struct tl_span url), void *ctx);
+/* Its mappings, pointers to its documents, and validators go; the documents stay. */
+int store_url_forget(struct store *s, int64_t id);
+int store_edge_put(struct store *s, int64_t parent, int64_t child, enum store_edge kind); /* one that is beside the tree */
+
+/* ---- maintenance (sqlite_maintain.c) */
+struct store_expiry {
+    int64_t before_us;        /* what was not seen since; 0: nothing expires */
+    int64_t robots_before_us; /* robots.txt read before */
+    int64_t documents, mappings, validators, urls, robots; /* filled in: pointers and rows that went */
+};
+int store_expire(struct store *s, struct store_expiry *x, struct fail *why); /* inside a transaction */
+bool store_busy(struct store *s);                                            /* is a crawl under way here? Inside a transaction */
+int store_compact(struct store *s, int64_t *before, int64_t *after, struct fail *why); /* bytes of the file; outside of a transaction */
 
 /* ---- questions, on the views of trotline-catalog(5) */
 struct store_value {

@@ -7,6 +7,7 @@
 struct args {
     const char *url, *method, *body;
     bool follow, revalidate;
+    int64_t max_age; /* dealt with by the host, before the collector is called */
     struct tl_list keep, allow, deny, types, headers;
 };
 static const struct tl_option arguments[] = {
@@ -16,6 +17,7 @@ static const struct tl_option arguments[] = {
     {"allow", TL_TEXT, TL_LIST, offsetof(struct args, allow), NULL, NULL, "follow only URLs that match one of these globs"},
     {"deny", TL_TEXT, TL_LIST, offsetof(struct args, deny), NULL, NULL, "never follow URLs that match one of these globs"},
     {"revalidate", TL_BOOL, 0, offsetof(struct args, revalidate), "true", NULL, "ask only whether a page that is known has changed"},
+    {"max_age", TL_MILLIS, 0, offsetof(struct args, max_age), "0", NULL, "a document of the URL that is no older answers without a request"},
     {"types", TL_TEXT, TL_LIST, offsetof(struct args, types), "[a, area]",
      "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track", "follow links of these elements"},
     {"method", TL_TEXT, 0, offsetof(struct args, method), "GET", "GET|HEAD|POST|PUT", "request method"},

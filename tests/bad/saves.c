@@ -1,4 +1,5 @@
-/* saves - fetches one URL after another into attachments, as a collector of large files does; what cannot be had ends it. */
+/* saves - fetches one URL after another into attachments, as a collector of large files does; what cannot be had ends
+ * it. */
 #include <stddef.h>
 #include <stdio.h>
 #include <trotline.h>

@@ -1,5 +1,10 @@
 # libFuzzer targets; here each is built with a small main that replays files.
 FUZZ_TESTS =
+FUZZ_TESTS += tests/fuzz/fuzz_answer
+tests_fuzz_fuzz_answer_SOURCES = tests/fuzz/fuzz_answer.c tests/fuzz/replay.c
+tests_fuzz_fuzz_answer_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"answer"'
+tests_fuzz_fuzz_answer_CFLAGS = $(HOST_CFLAGS)
+tests_fuzz_fuzz_answer_LDADD = $(UNIT_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c tests/fuzz/replay.c
 tests_fuzz_fuzz_config_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"config"'

@@ -131,7 +131,12 @@ def refusals():
     ok("TLS: an authority that nobody knows", (row["status"], row["reason"]) == ("failed", "tls") and "issuer" in row["error"], row["reason"], row["error"])
     w.configure(quick("robots: false, ca: nowhere.pem"))
     r = w.tl("run", w.crawl("nowhere", nginx.base["one"] + "/p0.html"))
-    ok("TLS: fetch.ca that is not there is exit 3", r.code == 3 and "nowhere.pem" in r.err and ":4:" in r.err, r)
+    row = w.runs(r.root, "parent_id IS NOT NULL")[0]
+    ok("TLS: with a fetch.ca that is not there nothing is trusted", row["reason"] == "tls" and "nowhere.pem" in row["error"], row)
+    (w.dir / "no.pem").write_text("no certificate")
+    w.configure(quick("robots: false, ca: no.pem"))
+    r = w.tl("run", w.crawl("no-pem", nginx.base["one"] + "/p0.html"))
+    ok("TLS: fetch.ca that holds no certificates is exit 3", r.code == 3 and "no.pem" in r.err and ":4:" in r.err, r)
 
 
 def accepted():

@@ -1,7 +1,9 @@
 # System tests, in the order of their length.
+SYSTEM_TESTS += tests/system/abi.sh
 SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh
 SYSTEM_TESTS += tests/system/collector.sh
+SYSTEM_TESTS += tests/system/contract.sh
 SYSTEM_TESTS += tests/system/crawl.py
 SYSTEM_TESTS += tests/system/exec.sh
 SYSTEM_TESTS += tests/system/exec_collector.py
@@ -15,5 +17,6 @@ SYSTEM_TESTS += tests/system/probe.sh
 SYSTEM_TESTS += tests/system/queries.sh
 SYSTEM_TESTS += tests/system/recover.py
 SYSTEM_TESTS += tests/system/revalidate.py
+SYSTEM_TESTS += tests/system/urls.py
 SYSTEM_TESTS += tests/system/verify.sh
 EXTRA_DIST += tests/system/lib.py

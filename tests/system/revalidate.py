@@ -63,7 +63,7 @@ def unchanged():
     eq("second: robots.txt holds all the same", w.leashed(second.root, "robots") != [], True)
     r = w.tl("diff", first.root, second.root, "-o", "json")
     eq("diff: an unchanged page counts as a member", json.loads(r.out), {"added": [], "removed": [], "changed": []})
-    eq("url_map: a lasting redirect is remembered", [tuple(x.values()) for x in w.sql("SELECT requested_url, canonical_url, kind FROM url_map")],
+    eq("url_map: a lasting redirect is remembered", [tuple(x.values()) for x in w.sql("SELECT requested_url, canonical_url, kind FROM url_map WHERE kind <> 'same'")],
        [(site.base + "/old", site.base + "/new", "redirect")])
     eq("verify: sound", w.tl("verify").code, 0)
     rebuilt(w, second)

@@ -1,4 +1,5 @@
-/* decode_test.c - content codings: whatever way the bytes are cut, the same result; damage, short ends and bombs are told apart. */
+/* decode_test.c - content codings: whatever way the bytes are cut, the same result; damage, short ends and bombs are
+ * told apart. */
 #include "net/decode.h"
 
 #include <zlib.h>
@@ -7,12 +8,15 @@
 #include "base/mem.h"
 #include "cases.h"
 
-static const unsigned char brotli[] = {0x1f, 0xdf, 0x06, 0xc0, 0xa5, 0x41, 0x58, 0x5c, 0xc8, 0x30, 0x06, 0x1c, 0xb0, 0x1f, 0xec, 0x1b, 0xc0,
-                                       0x4d, 0xa2, 0xc1, 0x14, 0x9b, 0x9f, 0xa1, 0xb9, 0x33, 0x0a, 0x42, 0x9b, 0x80, 0xbb, 0x79, 0x08};
+static const unsigned char brotli[] = {0x1f, 0xdf, 0x06, 0xc0, 0xa5, 0x41, 0x58, 0x5c, 0xc8, 0x30, 0x06,
+                                       0x1c, 0xb0, 0x1f, 0xec, 0x1b, 0xc0, 0x4d, 0xa2, 0xc1, 0x14, 0x9b,
+                                       0x9f, 0xa1, 0xb9, 0x33, 0x0a, 0x42, 0x9b, 0x80, 0xbb, 0x79, 0x08};
 static const unsigned char brotli_bomb[] = {/* 64 MiB of zeros */
-                                            0xcf, 0xff, 0xff, 0x7f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20, 0xf7, 0xfe, 0x9f, 0xff, 0xff, 0xff, 0xf0,
-                                            0x4f, 0x00, 0xc4, 0x61, 0x01, 0x80, 0xee, 0xfd, 0x3f, 0xff, 0xff, 0xfe, 0x19, 0xf0, 0x08, 0x8c, 0x32, 0x20,
-                                            0x0d, 0xdf, 0xb7, 0xff, 0xef, 0xff, 0xfc, 0x33, 0xf0, 0x11, 0x08, 0x70, 0x50, 0x0b, 0xaf, 0x7f, 0xf0, 0x3};
+                                            0xcf, 0xff, 0xff, 0x7f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20,
+                                            0xf7, 0xfe, 0x9f, 0xff, 0xff, 0xff, 0xf0, 0x4f, 0x00, 0xc4, 0x61,
+                                            0x01, 0x80, 0xee, 0xfd, 0x3f, 0xff, 0xff, 0xfe, 0x19, 0xf0, 0x08,
+                                            0x8c, 0x32, 0x20, 0x0d, 0xdf, 0xb7, 0xff, 0xef, 0xff, 0xfc, 0x33,
+                                            0xf0, 0x11, 0x08, 0x70, 0x50, 0x0b, 0xaf, 0x7f, 0xf0, 0x3};
 
 struct got {
     struct buf out;
@@ -95,8 +99,9 @@ static void reads_back(const char *codings, struct tl_span in, struct tl_span wa
 
 static void every_coding_in_every_cut(void **state) {
     (void)state;
-    AUTO_BUF struct buf w = words(), gz = deflated(buf_span(&w), GZIP), zl = deflated(buf_span(&w), ZLIB), naked = deflated(buf_span(&w), NAKED),
-                        zs = zstd(buf_span(&w)), both = deflated(buf_span(&zs), GZIP);
+    AUTO_BUF struct buf w = words(), gz = deflated(buf_span(&w), GZIP), zl = deflated(buf_span(&w), ZLIB),
+                        naked = deflated(buf_span(&w), NAKED), zs = zstd(buf_span(&w)),
+                        both = deflated(buf_span(&zs), GZIP);
     reads_back("gzip", buf_span(&gz), buf_span(&w));
     reads_back("X-GZIP", buf_span(&gz), buf_span(&w));
     reads_back("deflate", buf_span(&zl), buf_span(&w));
@@ -165,8 +170,11 @@ static void damage(void **state) {
     assert_int_equal(decode("deflate", buf_span(&zl), 100, &g, &whole), TL_INVALID);
     const char *const codings[] = {"gzip", "deflate", "br", "zstd"};
     for (size_t i = 0; i < COUNT_OF(codings); i++)
-        assert_int_equal(decode(codings[i], span_of("\xff\xff\xff\xff this is none of them \xff\xff\xff"), 5, &g, &whole), TL_INVALID);
-    static const char window[] = "\x28\xb5\x2f\xfd\x00\x88\x29\x00\x00hello"; /* zstd that wants 128 MiB to look back on */
+        assert_int_equal(
+            decode(codings[i], span_of("\xff\xff\xff\xff this is none of them \xff\xff\xff"), 5, &g, &whole),
+            TL_INVALID);
+    static const char window[] =
+        "\x28\xb5\x2f\xfd\x00\x88\x29\x00\x00hello"; /* zstd that wants 128 MiB to look back on */
     assert_int_equal(decode("zstd", (struct tl_span){window, sizeof window - 1}, 100, &g, &whole), TL_INVALID);
     buf_free(&g.out);
 }
@@ -178,11 +186,15 @@ static void bombs(void **state) {
     buf_reserve(&zeros, 16 << 20);
     memset(zeros.data, 0, 16 << 20);
     zeros.len = 16 << 20;
-    AUTO_BUF struct buf gz = deflated(buf_span(&zeros), GZIP), zl = deflated(buf_span(&zeros), ZLIB), zs = zstd(buf_span(&zeros)), twice = deflated(buf_span(&gz), GZIP);
+    AUTO_BUF struct buf gz = deflated(buf_span(&zeros), GZIP), zl = deflated(buf_span(&zeros), ZLIB),
+                        zs = zstd(buf_span(&zeros)), twice = deflated(buf_span(&gz), GZIP);
     const struct {
         const char *codings;
         struct tl_span in;
-    } cases[] = {{"gzip", buf_span(&gz)}, {"deflate", buf_span(&zl)}, {"zstd", buf_span(&zs)}, {"gzip, gzip", buf_span(&twice)},
+    } cases[] = {{"gzip", buf_span(&gz)},
+                 {"deflate", buf_span(&zl)},
+                 {"zstd", buf_span(&zs)},
+                 {"gzip, gzip", buf_span(&twice)},
                  {"br", {(const char *)brotli_bomb, sizeof brotli_bomb}}};
     struct got g = {0};
     bool whole;
@@ -242,8 +254,12 @@ static void a_sink_that_has_enough(void **state) {
 int main(void) {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_coding_in_every_cut), cmocka_unit_test(sizes_at_the_edge_of_a_block), cmocka_unit_test(members_and_what_is_behind),
-        cmocka_unit_test(damage),                    cmocka_unit_test(bombs),                        cmocka_unit_test(names),
+        cmocka_unit_test(every_coding_in_every_cut),
+        cmocka_unit_test(sizes_at_the_edge_of_a_block),
+        cmocka_unit_test(members_and_what_is_behind),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(bombs),
+        cmocka_unit_test(names),
         cmocka_unit_test(a_sink_that_has_enough),
     };
     return cmocka_run_group_tests_name("decode", tests, NULL, NULL);

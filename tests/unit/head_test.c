@@ -43,7 +43,9 @@ static void what_is_kept(void **state) {
     kept("HTTP/1.1 200 OK\nSpaced : x\n\n", "Spaced: x\n");
     assert_int_equal(head.status, 200);
     assert_int_equal(head.length, -1);
-    kept("HTTP/1.1 200 OK\nA: a\rb\x01\x7f" "c\xe9\n\n", "A: a b  c\xe9\n");
+    kept("HTTP/1.1 200 OK\nA: a\rb\x01\x7f"
+         "c\xe9\n\n",
+         "A: a b  c\xe9\n");
 }
 
 static void folded_lines(void **state) {
@@ -81,7 +83,8 @@ static void lengths(void **state) {
     (void)state;
     kept("HTTP/1.1 200 OK\nContent-Length: 12\n\n", "Content-Length: 12\n");
     assert_int_equal(head.length, 12);
-    kept("HTTP/1.1 200 OK\ncontent-length: 007\nCONTENT-LENGTH: 7, 7\n\n", "content-length: 007\nCONTENT-LENGTH: 7, 7\n");
+    kept("HTTP/1.1 200 OK\ncontent-length: 007\nCONTENT-LENGTH: 7, 7\n\n",
+         "content-length: 007\nCONTENT-LENGTH: 7, 7\n");
     assert_int_equal(head.length, 7);
     kept("HTTP/1.1 200 OK\nContent-Length: 999999999999999999\n\n", "Content-Length: 999999999999999999\n");
     assert_true(head.length == 999999999999999999);
@@ -114,6 +117,7 @@ static void no_headers(void **state) {
     (void)state;
     refused("HTTP/1.1 200 OK\nno colon here\n\n", "no header");
     refused("HTTP/1.1 200 OK\n: no name\n\n", "no header");
+    refused("HTTP/1.1 200 OK\nA\x01: b\n\n", "no header");
 }
 
 static void the_size_of_all(void **state) {
@@ -161,9 +165,14 @@ static void lookups(void **state) {
 int main(void) {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept), cmocka_unit_test(folded_lines),     cmocka_unit_test(only_the_last_answer_counts),
-        cmocka_unit_test(lengths),      cmocka_unit_test(transfer_codings), cmocka_unit_test(no_headers),
-        cmocka_unit_test(the_size_of_all), cmocka_unit_test(lookups),
+        cmocka_unit_test(what_is_kept),
+        cmocka_unit_test(folded_lines),
+        cmocka_unit_test(only_the_last_answer_counts),
+        cmocka_unit_test(lengths),
+        cmocka_unit_test(transfer_codings),
+        cmocka_unit_test(no_headers),
+        cmocka_unit_test(the_size_of_all),
+        cmocka_unit_test(lookups),
     };
     int rc = cmocka_run_group_tests_name("head", tests, NULL, NULL);
     buf_free(&lines);

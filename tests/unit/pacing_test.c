@@ -1,5 +1,5 @@
-/* pacing_test.c - slots and start times of a host: how many at once, how far apart, what a dead worker leaves behind, and how the delay
- * follows what the host says. */
+/* pacing_test.c - slots and start times of a host: how many at once, how far apart, what a dead worker leaves behind,
+ * and how the delay follows what the host says. */
 #include "net/pacing.h"
 
 #include <sys/mman.h>
@@ -22,7 +22,8 @@ static void done(struct pacing *p) {
 }
 
 /* An answer after `ms` that came at `now`. */
-static void end(struct pacing_host *h, int worker, const struct pacing_rule *rule, int64_t ms, bool private, enum pacing_verdict v, int64_t now) {
+static void end(struct pacing_host *h, int worker, const struct pacing_rule *rule, int64_t ms, bool private,
+                enum pacing_verdict v, int64_t now) {
     const struct pacing_seen seen = {ms < 0 ? -1 : ms * MS, ms * MS, private, v};
     pacing_end(h, worker, rule, &seen, now);
 }

@@ -1,0 +1,41 @@
+/* site.c - see site.h. */
+#include "net/site.h"
+
+#include <libpsl.h>
+#include <string.h>
+
+enum { HOST_MOST = 255 };
+
+static bool is_address(struct tl_span host) {
+    const char *dot = host.len ? memrchr(host.ptr, '.', host.len) : NULL;
+    const char *last = dot ? dot + 1 : host.ptr;
+    return host.len && (host.ptr[0] == '[' || (last < host.ptr + host.len && *last >= '0' && *last <= '9')); /* WHATWG: such a host is IPv4 */
+}
+
+static const char *registrable(struct tl_span host, char text[HOST_MOST + 1]) {
+    static psl_ctx_t *list;
+    if (!list)
+        list = psl_latest(NULL);
+    if (host.len && host.ptr[host.len - 1] == '.')
+        host.len--;
+    if (!list || !host.len || host.len > HOST_MOST || is_address(host))
+        return NULL;
+    memcpy(text, host.ptr, host.len);
+    text[host.len] = '\0';
+    return psl_registrable_domain(list, text);
+}
+
+bool site_same(const struct url *a, const struct url *b) {
+    char one[HOST_MOST + 1], two[HOST_MOST + 1];
+    bool same_host = a->host.len == b->host.len && memcmp(a->host.ptr, b->host.ptr, a->host.len) == 0;
+    if (same_host && (a->port == b->port || !is_address(a->host)))
+        return true;
+    const char *x = registrable(a->host, one), *y = registrable(b->host, two);
+    return x && y && strcmp(x, y) == 0;
+}
+
+bool site_same_text(struct tl_span a, struct tl_span b) {
+    AUTO_BUF struct buf one = BUF_INIT, two = BUF_INIT;
+    struct url x, y;
+    return url_parse(&one, a, NULL, &x) == TL_OK && url_parse(&two, b, NULL, &y) == TL_OK && site_same(&x, &y);
+}
