@@ -73,16 +73,25 @@ static int check_proxy(struct schema_reader *r, const struct yaml_node *n, void 
     return check_header(r, n, at);
 }
 
-/* Certificates to trust. Like a secret's file it need not be there yet; what is there must be what it is to be. */
-static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at) {
-    char head[65536];
+/* The place of a file, also left in *path. */
+static int check_file(struct schema_reader *r, const struct yaml_node *n, void *at, const char **path) {
     int rc = check_place(r, n, at);
     if (rc)
         return rc;
-    const char *path = config_path(r, n, n->text);
-    if (!path)
+    *path = config_path(r, n, n->text);
+    if (!*path)
         return schema_no_memory(r, n);
-    memcpy(at, &path, sizeof path);
+    memcpy(at, path, sizeof *path);
+    return TL_OK;
+}
+
+/* Certificates to trust. Like a secret's file it need not be there yet; what is there must be what it is to be. */
+static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    char head[65536];
+    const char *path = NULL;
+    int rc = check_file(r, n, at, &path);
+    if (rc)
+        return rc;
     AUTO_FCLOSE FILE *f = fopen(path, "re");
     size_t len = f ? fread(head, 1, sizeof head, f) : 0;
     return !f || memmem(head, len, "-----BEGIN ", 11)
@@ -216,13 +225,10 @@ static int check_origins(struct schema_reader *r, const struct yaml_node *n, voi
 
 static int check_secret_file(struct schema_reader *r, const struct yaml_node *n, void *at) {
     struct stat info;
-    int rc = check_place(r, n, at);
+    const char *path = NULL;
+    int rc = check_file(r, n, at, &path);
     if (rc)
         return rc;
-    const char *path = config_path(r, n, n->text);
-    if (!path)
-        return schema_no_memory(r, n);
-    memcpy(at, &path, sizeof path);
     if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && info.st_mode & 0007)
         return yaml_fail(r->err, n, "others can read or change this secret: chmod 600 '%.120s'", n->text);
     return TL_OK;
