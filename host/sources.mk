@@ -28,6 +28,8 @@ host_libhost_a_SOURCES += \
 	host/base/yaml.h \
 	host/net/charset.c \
 	host/net/charset.h \
+	host/net/credential.c \
+	host/net/credential.h \
 	host/net/date.c \
 	host/net/date.h \
 	host/net/decode.c \

@@ -56,4 +56,4 @@ const struct command cmd_ls = {
     "Examples:\n"
     "  trotline ls\n"
     "  trotline ls --name kayaking-florida -n 5\n"
-    "  trotline ls -o jsonl | tail -n 1\n"};
+    "  trotline ls -o jsonl | head -n 1\n"};

@@ -41,14 +41,18 @@ static void print(const struct maintaining *m) {
     const struct store_expiry *x = &m->x;
     char before[TIME_TEXT], after[TIME_TEXT];
     if (m->json) {
-        printf("{\"pointers\":%lld,\"mappings\":%lld,\"validators\":%lld,\"urls\":%lld,\"robots\":%lld,\"descriptions\":%lld,", (long long)x->documents,
-               (long long)x->mappings, (long long)x->validators, (long long)x->urls, (long long)x->robots, (long long)m->descriptions);
-        printf(m->expire_only ? "\"bytes_before\":null,\"bytes_after\":null}\n" : "\"bytes_before\":%lld,\"bytes_after\":%lld}\n", (long long)m->before,
-               (long long)m->after);
+        printf("{\"pointers\":%lld,\"mappings\":%lld,\"validators\":%lld,\"urls\":%lld,\"robots\":%lld,"
+               "\"descriptions\":%lld,",
+               (long long)x->documents, (long long)x->mappings, (long long)x->validators, (long long)x->urls,
+               (long long)x->robots, (long long)m->descriptions);
+        printf(m->expire_only ? "\"bytes_before\":null,\"bytes_after\":null}\n"
+                              : "\"bytes_before\":%lld,\"bytes_after\":%lld}\n",
+               (long long)m->before, (long long)m->after);
         return;
     }
-    printf("expired: %lld pointers to documents, %lld mappings, %lld validators, %lld URLs, %lld robots.txt\n", (long long)x->documents, (long long)x->mappings,
-           (long long)x->validators, (long long)x->urls, (long long)x->robots);
+    printf("expired: %lld pointers to documents, %lld mappings, %lld validators, %lld URLs, %lld robots.txt\n",
+           (long long)x->documents, (long long)x->mappings, (long long)x->validators, (long long)x->urls,
+           (long long)x->robots);
     printf("plugin descriptions removed: %lld\n", (long long)m->descriptions);
     if (m->expire_only)
         return;
@@ -71,8 +75,10 @@ static int maintain(struct cmd_open *o, struct maintaining *m) {
 }
 
 static int maintain_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {
-        {"older-than", required_argument, NULL, 't'}, {"expire-only", no_argument, NULL, 'e'}, {"output", required_argument, NULL, 'o'}, {0}};
+    static const struct option longs[] = {{"older-than", required_argument, NULL, 't'},
+                                          {"expire-only", no_argument, NULL, 'e'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {0}};
     struct maintaining m = {0};
     enum cmd_format format = CMD_TABLE;
     for (int c; (c = cmd_option(argc, argv, "o:", longs)) != 0;) {
@@ -97,10 +103,14 @@ static int maintain_main(int argc, char **argv, const struct cmd_globals *g) {
 }
 
 const struct command cmd_maintain = {
-    "maintain", "forget what is old, and shrink the catalog", maintain_main, "[--older-than TIME] [--expire-only] [-o FORMAT]",
-    "Tidies the catalog: with --older-than, what was not seen for that long is forgotten: pointers from URLs to documents,\n"
-    "validators, mappings, URLs that nothing names any more. Texts of robots.txt go after a week, descriptions of plugins\n"
-    "that nobody asked for after 30 days. Then the file is written anew, without the room that is free in it; not while a\n"
+    "maintain", "forget what is old, and shrink the catalog", maintain_main,
+    "[--older-than TIME] [--expire-only] [-o FORMAT]",
+    "Tidies the catalog: with --older-than, what was not seen for that long is forgotten: pointers from URLs to "
+    "documents,\n"
+    "validators, mappings, URLs that nothing names any more. Texts of robots.txt go after a week, descriptions of "
+    "plugins\n"
+    "that nobody asked for after 30 days. Then the file is written anew, without the room that is free in it; not "
+    "while a\n"
     "crawl is under way. Runs and documents stay, always.\n"
     "\n"
     "      --older-than TIME  30d, 12h and the like; without it no URL is forgotten\n"

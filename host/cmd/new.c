@@ -45,7 +45,7 @@ static int write_one(const char *skeleton, const char *folder, const char *file,
         buf_text(&target, file);
     buf_printf(&to, "%s/%s", folder, target.data);
     if (read_all(from.data, &text))
-        return fail_exit(why, TL_FAILED, EXIT_INTERNAL, "the SDK's skeleton %s cannot be read: %s; is trotline installed?", from.data, strerrordesc_np(errno));
+        return fail_exit(why, TL_FAILED, EXIT_USAGE, "the SDK's skeleton %s cannot be read: %s; install trotline (make install), or name its source: --skeleton SOURCE/sdk/skeleton", from.data, strerrordesc_np(errno));
     fill_in(&filled, &text, name);
     AUTO_CLOSE int fd = open(to.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || write(fd, filled.data, filled.len) != (ssize_t)filled.len)
@@ -83,8 +83,11 @@ static int new_main(int argc, char **argv, const struct cmd_globals *g) {
         return cmd_fail(&why, EXIT_USAGE);
     }
     for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (write_one(skeleton, name, files[i], name, &why))
+        if (write_one(skeleton, name, files[i], name, &why)) {
+            rmdir(sub.data); /* what is empty still */
+            rmdir(name);
             return cmd_fail(&why, EXIT_DISK);
+        }
     printf("%s\n", name);
     log_ending(EXIT_DONE, "a collector in %s/: cd %s && make && trotline check ./%s.so", name, name, name);
     return EXIT_DONE;

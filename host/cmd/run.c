@@ -157,8 +157,10 @@ static int find_resumed(struct running *r, struct fail *why) {
         return cmd_fail(why, EXIT_INTERNAL);
     if (strcmp(found.name, r->crawl.name) != 0)
         return cmd_usage("run", "%s is a crawl of '%s', not of '%s'", r->o->resume, found.name, r->crawl.name);
-    if (!r->o->relax && strcmp(found.file_sha256, r->crawl.sha256) != 0) {
-        fail_exit(why, TL_INVALID, EXIT_CONFIG, "%s was edited since this crawl began; go on all the same with --relax, or begin a new crawl", r->crawl.file ? r->crawl.file : "the crawl");
+    if (!r->o->relax && !found.stop_asked && strcmp(found.file_sha256, r->crawl.sha256) != 0) { /* what was stopped only ends */
+        char root[UUID_TEXT];
+        uuid_text(&found.root_id, root);
+        fail_exit(why, TL_INVALID, EXIT_CONFIG, "%s was edited since crawl %s began, which is unfinished: go on with it all the same by --relax, or give it up: trotline stop %s", r->crawl.file ? r->crawl.file : "the crawl", root, root);
         return cmd_fail(why, EXIT_CONFIG);
     }
     keep_crawl(r, &found);

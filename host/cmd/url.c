@@ -77,8 +77,10 @@ static int with_catalog(const struct cmd_globals *g, const struct asking *a, con
 }
 
 static int url_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {
-        {"rules", required_argument, NULL, 'r'}, {"dataset", required_argument, NULL, 'd'}, {"output", required_argument, NULL, 'o'}, {0}};
+    static const struct option longs[] = {{"rules", required_argument, NULL, 'r'},
+                                          {"dataset", required_argument, NULL, 'd'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {0}};
     static const char *const verbs[] = {"key", "show", "cat", "forget", "-"};
     int (*identity)(struct buf * out, struct tl_span url) = url_canonical;
     struct asking a = {0};
@@ -106,26 +108,32 @@ static int url_main(int argc, char **argv, const struct cmd_globals *g) {
     if (!a.verb)
         return cmd_usage("url", "'%s' is nothing that it does: key, show, cat, forget or -", argv[optind]);
     if (argc - optind != (a.verb == '-' ? 1 : 2))
-        return cmd_usage("url", a.verb == '-' ? "- reads URLs from its input and takes none" : "%s takes one URL", argv[optind]);
+        return cmd_usage("url", a.verb == '-' ? "- reads URLs from its input and takes none" : "%s takes one URL",
+                         argv[optind]);
     if ((rules && a.verb != 'k') || (a.dataset && a.verb != 'c') || (output && a.verb != 's'))
         return cmd_usage("url", "--rules goes with key, --dataset with cat, -o with show");
     a.json = format != CMD_TABLE;
-    return a.verb == 'k' ? print_key(argv[optind + 1], identity) : with_catalog(g, &a, a.verb == '-' ? NULL : argv[optind + 1]);
+    return a.verb == 'k' ? print_key(argv[optind + 1], identity)
+                         : with_catalog(g, &a, a.verb == '-' ? NULL : argv[optind + 1]);
 }
 
 const struct command cmd_url = {
     "url", "the identity and the stored history of a URL", url_main, "key|show|cat|forget URL | url -",
-    "What the catalog knows by a URL. Any spelling will do: with a fragment, with a default port, one that leads elsewhere, or\n"
+    "What the catalog knows by a URL. Any spelling will do: with a fragment, with a default port, one that leads "
+    "elsewhere, or\n"
     "one with parameters that only track.\n"
     "\n"
-    "  key URL             prints the key of its canonical text, 63 bits in decimal. A URL that cannot be fetched has none\n"
+    "  key URL             prints the key of its canonical text, 63 bits in decimal. A URL that cannot be fetched has "
+    "none\n"
     "                      (exit code 2)\n"
-    "  show URL            canonical URL, where it leads and led, documents, validators, next allowed fetch, neighbours\n"
+    "  show URL            canonical URL, where it leads and led, documents, validators, next allowed fetch, "
+    "neighbours\n"
     "  cat URL             the newest content, byte for byte\n"
     "  forget URL          mappings, validators and pointers to documents go; the documents stay\n"
     "  -                   reads URLs, one a line; prints a line of JSON for each, in order, errors included\n"
     "\n"
-    "      --rules trotline|scrape  of key: the catalog's rules (default), or those of efixler/scrape, to find what that\n"
+    "      --rules trotline|scrape  of key: the catalog's rules (default), or those of efixler/scrape, to find what "
+    "that\n"
     "                               program stored\n"
     "      --dataset NAME           of cat: another dataset than page\n"
     "  -o, --output table|json      of show\n"

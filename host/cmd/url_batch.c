@@ -1,6 +1,7 @@
 /* url_batch.c - trotline url -: many URLs, one line of JSON for each line that comes in, in the same order.
  *
- * Invariant: a line is answered before the next is read, whatever it holds; what is no URL is answered with its error. */
+ * Invariant: a line is answered before the next is read, whatever it holds; what is no URL is answered with its error.
+ */
 #include <inttypes.h>
 
 #include "base/json_write.h"

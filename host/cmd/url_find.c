@@ -1,7 +1,8 @@
 /* url_find.c - from a spelling of a URL to its rows in the catalog. See url.h.
  *
- * The canonical text is asked for first. Only when nothing is known of it, parameters that do nothing but track are left away: a
- * server may well tell two such URLs apart, so they are no part of a URL's identity, but people paste them. */
+ * The canonical text is asked for first. Only when nothing is known of it, parameters that do nothing but track are
+ * left away: a server may well tell two such URLs apart, so they are no part of a URL's identity, but people paste
+ * them. */
 #include <string.h>
 #include <strings.h>
 
@@ -11,8 +12,10 @@
 #include "net/url.h"
 
 static bool is_tracker(struct tl_span name) {
-    static const char *const known[] = {"gclid", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "yclid", "twclid", "ttclid", "igshid", "mc_cid",
-                                        "mc_eid", "mkt_tok", "_hsenc", "_hsmi", "_openstat", "vero_id", "oly_anon_id", "oly_enc_id", "wickedid"};
+    static const char *const known[] = {"gclid",     "dclid",   "gbraid",      "wbraid",     "fbclid",
+                                        "msclkid",   "yclid",   "twclid",      "ttclid",     "igshid",
+                                        "mc_cid",    "mc_eid",  "mkt_tok",     "_hsenc",     "_hsmi",
+                                        "_openstat", "vero_id", "oly_anon_id", "oly_enc_id", "wickedid"};
     if (name.len > 4 && strncasecmp(name.ptr, "utm_", 4) == 0)
         return true;
     for (size_t i = 0; i < COUNT_OF(known); i++)
@@ -78,8 +81,10 @@ static int look_up(struct store *s, struct url_found *f, struct fail *why) {
         return rc == TL_NOTFOUND ? TL_OK : fail_set(why, rc, "the catalog cannot be read");
     const struct store_value id = store_int(f->way[0]);
     rc = store_query(s,
-                     "SELECT EXISTS (SELECT 1 FROM url_documents WHERE url_id = $1) OR EXISTS (SELECT 1 FROM url_map WHERE requested_id = $1) "
-                     "OR EXISTS (SELECT 1 FROM url_map WHERE canonical_id = $1 AND kind <> 'same') OR EXISTS (SELECT 1 FROM validators WHERE url_id = $1)",
+                     "SELECT EXISTS (SELECT 1 FROM url_documents WHERE url_id = $1) OR EXISTS (SELECT 1 FROM url_map "
+                     "WHERE requested_id = $1) "
+                     "OR EXISTS (SELECT 1 FROM url_map WHERE canonical_id = $1 AND kind <> 'same') OR EXISTS (SELECT 1 "
+                     "FROM validators WHERE url_id = $1)",
                      &id, 1, each_there, &there, why);
     f->steps = there;
     return rc;
@@ -96,7 +101,8 @@ static int follow(struct store *s, struct url_found *f, struct fail *why) {
     enum store_url_kind kind;
     int64_t to;
     int rc = TL_OK;
-    while (f->steps < URL_WAY_MOST && (rc = store_url_next(s, f->way[f->steps - 1], &to, &kind)) == TL_OK && !been(f, to))
+    while (f->steps < URL_WAY_MOST && (rc = store_url_next(s, f->way[f->steps - 1], &to, &kind)) == TL_OK &&
+           !been(f, to))
         f->way[f->steps++] = to;
     if (rc && rc != TL_NOTFOUND)
         return fail_set(why, rc, "the catalog cannot be read");
@@ -106,8 +112,11 @@ static int follow(struct store *s, struct url_found *f, struct fail *why) {
         if (i == f->steps - 1)
             rc = store_query(s, "SELECT url FROM urls WHERE url_id = $1", &id, 1, each_url, &f->url, why);
         if (!rc)
-            rc = store_query(s, "SELECT run_id, result_id, collected_at, status = 'success' OR status = 'partial' AS good FROM url_documents "
-                                "WHERE url_id = $1 ORDER BY collected_at DESC", &id, 1, each_document, f, why);
+            rc = store_query(s,
+                             "SELECT run_id, result_id, collected_at, status = 'success' OR status = 'partial' AS good "
+                             "FROM url_documents "
+                             "WHERE url_id = $1 ORDER BY collected_at DESC",
+                             &id, 1, each_document, f, why);
     }
     return rc;
 }
@@ -118,7 +127,8 @@ int url_find(struct store *s, struct tl_span given, struct url_found *out, struc
     if (url_canonical(&out->text, given)) {
         AUTO_BUF struct buf shown = BUF_INIT;
         print_plain(&shown, given, 200);
-        return fail_exit(why, TL_INVALID, EXIT_USAGE, "%s is no URL that has a key", shown.len ? shown.data : "an empty text");
+        return fail_exit(why, TL_INVALID, EXIT_USAGE, "%s is no URL that has a key",
+                         shown.len ? shown.data : "an empty text");
     }
     int rc = look_up(s, out, why);
     if (!rc && !out->steps && without_trackers(buf_span(&out->text), &less)) {

@@ -75,30 +75,38 @@ static int list(struct showing *s, const char *member, const char *label, const 
 
 static int mappings(struct showing *s) {
     int rc = list(s, "mappings", "leads",
-                  "SELECT requested_url, requested_key, canonical_url, canonical_key, kind, since_at, until_at FROM url_map WHERE requested_id = $1 "
+                  "SELECT requested_url, requested_key, canonical_url, canonical_key, kind, since_at, until_at FROM "
+                  "url_map WHERE requested_id = $1 "
                   "ORDER BY since_at DESC",
-                  "SELECT requested_url || ' -> ' || canonical_url, kind, since_at, 'until ' || until_at FROM url_map WHERE requested_id = $1 "
+                  "SELECT requested_url || ' -> ' || canonical_url, kind, since_at, 'until ' || until_at FROM url_map "
+                  "WHERE requested_id = $1 "
                   "ORDER BY since_at DESC");
     return rc ? rc
               : list(s, "others", "led to by",
-                     "SELECT requested_url, requested_key, kind, since_at, until_at FROM url_map WHERE canonical_id = $1 AND kind <> 'same' "
+                     "SELECT requested_url, requested_key, kind, since_at, until_at FROM url_map WHERE canonical_id = "
+                     "$1 AND kind <> 'same' "
                      "ORDER BY since_at DESC LIMIT 1000",
-                     "SELECT requested_url, kind, since_at, 'until ' || until_at FROM url_map WHERE canonical_id = $1 AND kind <> 'same' "
+                     "SELECT requested_url, kind, since_at, 'until ' || until_at FROM url_map WHERE canonical_id = $1 "
+                     "AND kind <> 'same' "
                      "ORDER BY since_at DESC LIMIT 1000");
 }
 
 static int documents(struct showing *s) {
     return list(s, "documents", "document",
-                "SELECT result_id, run_id, root_id, status, http_status, collected_at, seen_at, fetched_bytes, bytes, url, requested_url, source_url, "
+                "SELECT result_id, run_id, root_id, status, http_status, collected_at, seen_at, fetched_bytes, bytes, "
+                "url, requested_url, source_url, "
                 "claimed_url FROM url_documents WHERE url_id = $1 ORDER BY collected_at DESC LIMIT 1000",
-                "SELECT collected_at, run_id, status, http_status, fetched_bytes || ' bytes', 'as ' || CASE WHEN requested_url <> url THEN "
-                "requested_url END, 'claims ' || claimed_url FROM url_documents WHERE url_id = $1 ORDER BY collected_at DESC LIMIT 1000");
+                "SELECT collected_at, run_id, status, http_status, fetched_bytes || ' bytes', 'as ' || CASE WHEN "
+                "requested_url <> url THEN "
+                "requested_url END, 'claims ' || claimed_url FROM url_documents WHERE url_id = $1 ORDER BY "
+                "collected_at DESC LIMIT 1000");
 }
 
 static int validators(struct showing *s) {
     return list(s, "validators", "validator",
                 "SELECT url, credential, etag, last_modified, unchanged, run_id, at FROM validators WHERE url_id = $1",
-                "SELECT 'ETag ' || etag, 'Last-Modified ' || last_modified, unchanged || ' times unchanged', 'with ' || nullif(credential, '') "
+                "SELECT 'ETag ' || etag, 'Last-Modified ' || last_modified, unchanged || ' times unchanged', 'with ' "
+                "|| nullif(credential, '') "
                 "FROM validators WHERE url_id = $1");
 }
 
@@ -114,7 +122,8 @@ static int each_host(void *ctx, const struct store_row *row) {
     struct pace *p = ctx;
     p->known = true;
     p->delay = row->value[0].real;
-    snprintf(p->until, sizeof p->until, "%.*s", (int)row->value[1].text.len, row->value[1].text.ptr ? row->value[1].text.ptr : "");
+    snprintf(p->until, sizeof p->until, "%.*s", (int)row->value[1].text.len,
+             row->value[1].text.ptr ? row->value[1].text.ptr : "");
     return 1;
 }
 
@@ -129,7 +138,8 @@ static int next_fetch(struct showing *s) {
     buf_add(&name, u.host.ptr, u.host.len);
     buf_printf(&name, ":%d", url_effective_port(&u));
     const struct store_value host = store_text(name.data);
-    int rc = store_query(s->o->store, "SELECT delay_seconds, until_at FROM hosts WHERE host = $1", &host, 1, each_host, &p, &s->why);
+    int rc = store_query(s->o->store, "SELECT delay_seconds, until_at FROM hosts WHERE host = $1", &host, 1, each_host,
+                         &p, &s->why);
     if (p.until[0] && time_parse(span_of(p.until), &until))
         until = 0;
     fact(s, s->json ? "next_fetch_at" : "next fetch", until > now ? p.until : s->json ? NULL : "now");
@@ -153,7 +163,8 @@ static int each_near(void *ctx, uint64_t key, struct tl_span url) {
     (void)key;
     if (++s->read > NEAR_READ)
         return 1;
-    bool same = host && left >= s->host.len && memcmp(host + 3, s->host.data, s->host.len) == 0 && (left == s->host.len || strchr(":/?", host[3 + s->host.len]));
+    bool same = host && left >= s->host.len && memcmp(host + 3, s->host.data, s->host.len) == 0 &&
+                (left == s->host.len || strchr(":/?", host[3 + s->host.len]));
     if (!same || (url.len == s->f->url.len && memcmp(url.ptr, s->f->url.data, url.len) == 0))
         return 0;
     if (s->near++ < NEAR_NAMED) {

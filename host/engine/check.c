@@ -30,6 +30,7 @@ enum { DEADLINE_S = 10, PAYLOAD_MAX = 1 << 20, MEMORY_STEPS = 60, CHILDREN_MAX =
 struct check {
     FILE *out;
     const char *file, *folder;
+    char beside[40]; /* where attachments go, for as long as the test lasts */
     int number, failed;
     struct buf payload;
     struct plain_fixtures fixtures;
@@ -65,7 +66,7 @@ static size_t open_descriptors(void) {
 }
 
 static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *v) {
-    struct plain_options o = {.file = c->file, .payload = buf_span(&c->payload), .fixtures = &c->fixtures, .fault = fault, .memory = memory, .fixed = true, .react = true};
+    struct plain_options o = {.file = c->file, .payload = buf_span(&c->payload), .fixtures = &c->fixtures, .fault = fault, .memory = memory, .fixed = true, .react = true, .attach_folder = c->beside};
     struct plain_result r = {0};
     struct fail why = FAIL_INIT;
     v->descriptors_before = open_descriptors();
@@ -85,7 +86,7 @@ static void run_here(const struct check *c, enum plain_fault fault, size_t memor
 /* As in a worker: what eats memory or tries what it has no business with is told no. */
 static void confine(const struct check *c) {
     AUTO_FREE char *copy = mem_text(c->file);
-    const char *const read[] = {dirname(copy), NULL}, *const write[] = {NULL};
+    const char *const read[] = {dirname(copy), NULL}, *const write[] = {c->beside, NULL};
     confine_here(&(struct confine){.read = read, .write = write, .memory = (size_t)1 << 30}, NULL);
 }
 
@@ -275,12 +276,25 @@ static int read_payload(struct check *c) {
     return n < 0 ? TL_NOTFOUND : TL_OK;
 }
 
+static void remove_beside(const struct check *c) {
+    DIR *d = opendir(c->beside);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;)
+        unlinkat(dirfd(d), e->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(c->beside);
+}
+
 int check_collector(const char *file, const char *folder, FILE *out) {
-    struct check c = {.out = out, .file = file, .folder = folder};
+    struct check c = {.out = out, .file = file, .folder = folder, .beside = "/tmp/trotline-check-XXXXXX"};
     AUTO_BUF struct buf fixtures = BUF_INIT;
     if (!check_load(&c)) {
         fprintf(out, "1..%d\n", c.number);
         return EXIT_PLUGIN;
+    }
+    if (!mkdtemp(c.beside)) {
+        fprintf(out, "Bail out! no folder for attachments in /tmp\n");
+        return EXIT_DISK;
     }
     check_describe(&c);
     buf_printf(&fixtures, "%s/fixtures", folder);
@@ -296,6 +310,7 @@ int check_collector(const char *file, const char *folder, FILE *out) {
         fprintf(out, "# collect: not tried, there is no payload.json in %s (trotline new collector NAME shows the form)\n", folder);
     }
     fprintf(out, "1..%d\n", c.number);
+    remove_beside(&c);
     plain_fixtures_free(&c.fixtures);
     plugin_free(&c.plugin);
     buf_free(&c.payload);

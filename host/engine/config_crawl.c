@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/config_schema.h"
+#include "net/credential.h"
 #include "net/url.h"
 
 enum { LINES_MAX = 100000, ROUTES_MAX = 1000, NAME_BYTES = 1000, FILLED_MAX = 64 * 1024, ARENA_MAX = 128 << 20 };
@@ -122,14 +123,9 @@ static bool names_secret(const char *value) {
 }
 
 static bool carries_credentials(const char *name, size_t len) {
-    static const char *const names[] = {"Authorization", "Proxy-Authorization", "Cookie",         "X-Api-Key",
-                                        "Api-Key",       "X-Auth-Token",        "X-Access-Token", "Private-Token"};
     while (len && strchr(" \t\r\n", name[len - 1]))
         len--;
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strlen(names[i]) == len && strncasecmp(names[i], name, len) == 0)
-            return true;
-    return false;
+    return credential_header((struct tl_span){name, len});
 }
 
 /* The value itself is not shown: it is a secret. */

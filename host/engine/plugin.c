@@ -307,5 +307,7 @@ int plugin_missing(const struct plugin_set *set, const char *name, const char *c
         buf_printf(&text, "; did you mean %s?", near);
     for (size_t i = 0; i < n; i++)
         buf_printf(&text, "%s %s", i ? "," : near ? " Looked in" : ": looked in", folders[i]);
+    if (set->count <= 1) /* the built-in one */
+        buf_text(&text, "; say where collectors are: `plugins: [FOLDER]` in trotline.yml or TROTLINE_PLUGINS");
     return fail_exit(why, TL_NOTFOUND, EXIT_PLUGIN, "%s", text.data);
 }

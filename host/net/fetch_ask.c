@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/times.h"
+#include "net/credential.h"
 #include "net/decode.h"
 #include "net/fetch_inside.h"
 #include "net/retry_after.h"
@@ -22,14 +23,6 @@ struct pacing_host *fetch_pace_row(struct exchange *x) {
 }
 
 /* ---- request headers */
-
-static bool is_secret_header(const char *name) {
-    static const char *const names[] = {"authorization", "cookie", "proxy-authorization", "x-api-key"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strcasecmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
 
 /* A header name and value that cannot break out of their line. */
 static bool header_is_sound(const char *name, const char *value) {
@@ -63,7 +56,7 @@ static int add_given(struct exchange *x, const struct tl_header *given, struct t
     if (!given->name || !header_is_sound(given->name, value))
         return TL_OK;
     if (!handle && !mark) {
-        add(h, w, given->name, value, is_secret_header(given->name));
+        add(h, w, given->name, value, credential_header(span_of(given->name)));
         return TL_OK;
     }
     if (mark && x->env->secret_named)

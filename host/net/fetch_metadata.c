@@ -3,6 +3,7 @@
  * Secrets are struck out here, once for everything that is kept. */
 #include <strings.h>
 
+#include "net/credential.h"
 #include "net/fetch_inside.h"
 #include "net/head.h"
 
@@ -65,7 +66,7 @@ static void add_headers(struct json_writer *w, const struct fetch_answer *a) {
     json_array_begin(w);
     for (size_t i = 0; i < a->header_count; i++)
         fetch_add_header(w, a->header[i].name,
-                         strcasecmp(a->header[i].name, "set-cookie") == 0 ? "***" : a->header[i].value);
+                         credential_header(span_of(a->header[i].name)) ? "***" : a->header[i].value);
     json_array_end(w);
 }
 

@@ -9,7 +9,8 @@ enum { HOST_MOST = 255 };
 static bool is_address(struct tl_span host) {
     const char *dot = host.len ? memrchr(host.ptr, '.', host.len) : NULL;
     const char *last = dot ? dot + 1 : host.ptr;
-    return host.len && (host.ptr[0] == '[' || (last < host.ptr + host.len && *last >= '0' && *last <= '9')); /* WHATWG: such a host is IPv4 */
+    return host.len && (host.ptr[0] == '[' ||
+                        (last < host.ptr + host.len && *last >= '0' && *last <= '9')); /* WHATWG: such a host is IPv4 */
 }
 
 static const char *registrable(struct tl_span host, char text[HOST_MOST + 1]) {

@@ -1,7 +1,8 @@
 /* site.h - which hosts are one site: those below one registrable domain, by the public suffix list.
  *
- * An address, or a name that no list knows a registrable domain of, is a site of its own with its port. A shared hoster's customers are
- * sites of their own only as far as the list has the hoster. Source: https://publicsuffix.org/. */
+ * An address, or a name that no list knows a registrable domain of, is a site of its own with its port. A shared
+ * hoster's customers are sites of their own only as far as the list has the hoster. Source: https://publicsuffix.org/.
+ */
 #ifndef TROTLINE_NET_SITE_H
 #define TROTLINE_NET_SITE_H
 #include "net/url.h"

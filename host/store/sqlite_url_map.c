@@ -1,7 +1,8 @@
 /* sqlite_url_map.c - where URLs lead, and which documents are their content.
  *
- * Invariant: of a URL at most one mapping is open that is believed, and one claim; a claim leads nobody anywhere. A document is
- * content of exactly one URL, its canonical one, and is never taken away from it by what another page says later. */
+ * Invariant: of a URL at most one mapping is open that is believed, and one claim; a claim leads nobody anywhere. A
+ * document is content of exactly one URL, its canonical one, and is never taken away from it by what another page says
+ * later. */
 #include "base/mem.h"
 #include "store/sqlite.h"
 
@@ -14,7 +15,8 @@ struct mapping {
 };
 
 static int add_mapping(struct store *s, int64_t asked, int64_t url, int64_t kind, int64_t at_us) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_MAP_ADD, "INSERT INTO url_map_row (asked, url, kind, since_us) VALUES (?1, ?2, ?3, ?4)");
+    sqlite3_stmt *st =
+        sqlite_sql(s, SQL_MAP_ADD, "INSERT INTO url_map_row (asked, url, kind, since_us) VALUES (?1, ?2, ?3, ?4)");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, asked);
@@ -39,7 +41,8 @@ static int end_mapping(struct store *s, int64_t id, int64_t at_us) {
 
 /* The open mappings of a URL: what is believed, and what is claimed; id 0: none. */
 static int open_mappings(struct store *s, int64_t asked, struct mapping *believed, struct mapping *claim) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_MAP_FIND, "SELECT id, url, kind, since_us FROM url_map_row WHERE asked = ?1 AND until_us = 0");
+    sqlite3_stmt *st = sqlite_sql(s, SQL_MAP_FIND,
+                                  "SELECT id, url, kind, since_us FROM url_map_row WHERE asked = ?1 AND until_us = 0");
     int rc = st ? TL_OK : TL_FAILED;
     *believed = *claim = (struct mapping){0};
     if (st)
@@ -53,21 +56,25 @@ static int open_mappings(struct store *s, int64_t asked, struct mapping *believe
 }
 
 /* Older news than what is known change nothing, but that it held longer. */
-static int lead(struct store *s, const struct mapping *now, int64_t asked, int64_t url, enum store_url_kind kind, int64_t at_us) {
+static int lead(struct store *s, const struct mapping *now, int64_t asked, int64_t url, enum store_url_kind kind,
+                int64_t at_us) {
     if (now->id && now->url == url && now->kind == (int64_t)kind)
-        return now->since_us <= at_us ? TL_OK : set_time(s, SQL_MAP_SINCE, "UPDATE url_map_row SET since_us = ?2 WHERE id = ?1", now->id, at_us);
+        return now->since_us <= at_us
+                   ? TL_OK
+                   : set_time(s, SQL_MAP_SINCE, "UPDATE url_map_row SET since_us = ?2 WHERE id = ?1", now->id, at_us);
     if (now->id && now->since_us > at_us)
         return TL_OK;
     int rc = now->id ? end_mapping(s, now->id, at_us) : TL_OK;
     return rc ? rc : add_mapping(s, asked, url, kind, at_us);
 }
 
-int store_url_map(struct store *s, struct store_url from, struct store_url to, enum store_url_kind kind, int64_t at_us) {
+int store_url_map(struct store *s, struct store_url from, struct store_url to, enum store_url_kind kind,
+                  int64_t at_us) {
     struct mapping believed, claim;
     int64_t asked = 0, url = 0;
     bool fresh;
-    if (!sqlite_writing(s) || sqlite_url_id(s, from, at_us, &asked, &fresh) < 0 || sqlite_url_id(s, to, at_us, &url, &fresh) < 0 ||
-        open_mappings(s, asked, &believed, &claim) < 0)
+    if (!sqlite_writing(s) || sqlite_url_id(s, from, at_us, &asked, &fresh) < 0 ||
+        sqlite_url_id(s, to, at_us, &url, &fresh) < 0 || open_mappings(s, asked, &believed, &claim) < 0)
         return TL_FAILED;
     return lead(s, kind == STORE_URL_CLAIM ? &claim : &believed, asked, url, kind, at_us);
 }
@@ -89,7 +96,10 @@ static int speak(struct store *s, int64_t source, bool fresh, int64_t url, int64
 
 int store_edge_put(struct store *s, int64_t parent, int64_t child, enum store_edge kind) {
     sqlite3_stmt *st =
-        sqlite_writing(s) ? sqlite_sql(s, SQL_IMPORT_EDGE, "INSERT INTO edge (child, kind, parent) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING") : NULL;
+        sqlite_writing(s)
+            ? sqlite_sql(s, SQL_IMPORT_EDGE,
+                         "INSERT INTO edge (child, kind, parent) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
+            : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, child);
@@ -100,7 +110,8 @@ int store_edge_put(struct store *s, int64_t parent, int64_t child, enum store_ed
 
 /* Runs that came to this URL by others hang on the last run that asked for it itself. */
 static int put_edges(struct store *s, int64_t run, int64_t url, bool itself) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_RECENT, "SELECT run, asked FROM url_document WHERE url = ?1 ORDER BY at_us DESC LIMIT ?2");
+    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_RECENT,
+                                  "SELECT run, asked FROM url_document WHERE url = ?1 ORDER BY at_us DESC LIMIT ?2");
     int64_t other[RECENT_MOST];
     size_t n = 0;
     int rc = st ? TL_OK : TL_FAILED;
@@ -125,13 +136,16 @@ static int put_edges(struct store *s, int64_t run, int64_t url, bool itself) {
     if (st)
         sqlite3_reset(st);
     for (size_t i = 0; i < n && rc >= 0; i++)
-        rc = itself ? store_edge_put(s, run, other[i], STORE_CANONICAL_OF) : store_edge_put(s, other[i], run, STORE_CANONICAL_OF);
+        rc = itself ? store_edge_put(s, run, other[i], STORE_CANONICAL_OF)
+                    : store_edge_put(s, other[i], run, STORE_CANONICAL_OF);
     return rc < 0 ? rc : TL_OK;
 }
 
-static int add_document(struct store *s, const struct store_fetched *f, int64_t url, int64_t source, int64_t asked, int64_t claim) {
+static int add_document(struct store *s, const struct store_fetched *f, int64_t url, int64_t source, int64_t asked,
+                        int64_t claim) {
     sqlite3_stmt *st = sqlite_sql(s, SQL_URL_DOCUMENT,
-        "INSERT OR REPLACE INTO url_document (run, url, source, asked, claim, plain, at_us, seen_us, believed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)");
+                                  "INSERT OR REPLACE INTO url_document (run, url, source, asked, claim, plain, at_us, "
+                                  "seen_us, believed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8)");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, f->run);
@@ -188,7 +202,8 @@ int store_url_seen(struct store *s, int64_t run, int64_t at_us) {
 /* ---- questions */
 
 int store_url_next(struct store *s, int64_t id, int64_t *to, enum store_url_kind *kind) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_MAP_NEXT, "SELECT url, kind FROM url_map_row WHERE asked = ?1 AND until_us = 0 AND kind IN (1, 2)");
+    sqlite3_stmt *st = sqlite_sql(
+        s, SQL_MAP_NEXT, "SELECT url, kind FROM url_map_row WHERE asked = ?1 AND until_us = 0 AND kind IN (1, 2)");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, id);
@@ -232,10 +247,12 @@ int store_url_answer(struct store *s, struct store_url url, int64_t since_us, in
     if (rc)
         return rc;
     sqlite3_stmt *st = sqlite_sql(s, SQL_URL_ANSWER,
-        "SELECT run, source, asked, plain AND seen_us >= ?2 FROM url_document WHERE url = ?1 ORDER BY at_us DESC LIMIT ?3");
+                                  "SELECT run, source, asked, plain AND seen_us >= ?2 FROM url_document WHERE url = ?1 "
+                                  "ORDER BY at_us DESC LIMIT ?3");
     if (!st)
         return TL_FAILED;
-    /* A page that names another as its canonical one is no answer for that other: many sites name their front page everywhere. */
+    /* A page that names another as its canonical one is no answer for that other: many sites name their front page
+     * everywhere. */
     for (size_t i = n; i-- > 0;) {
         bind_int(st, 1, way[i]);
         bind_int(st, 2, since_us);
@@ -254,7 +271,8 @@ int store_url_answer(struct store *s, struct store_url url, int64_t since_us, in
 
 int store_url_near(struct store *s, uint64_t key, int (*each)(void *ctx, uint64_t key, struct tl_span url), void *ctx) {
     const int64_t first = (int64_t)(key & ~(((uint64_t)1 << 56) - 1)), last = first | (((int64_t)1 << 56) - 1);
-    sqlite3_stmt *st = sqlite_sql(s, SQL_URL_NEAR, "SELECT key, url FROM url_row WHERE key BETWEEN ?1 AND ?2 ORDER BY key");
+    sqlite3_stmt *st =
+        sqlite_sql(s, SQL_URL_NEAR, "SELECT key, url FROM url_row WHERE key BETWEEN ?1 AND ?2 ORDER BY key");
     int rc = st ? TL_OK : TL_FAILED, answer = 0;
     if (st) {
         bind_int(st, 1, first);

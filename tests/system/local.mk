@@ -4,6 +4,7 @@ SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh
 SYSTEM_TESTS += tests/system/collector.sh
 SYSTEM_TESTS += tests/system/contract.sh
+SYSTEM_TESTS += tests/system/cookbook.sh
 SYSTEM_TESTS += tests/system/crawl.py
 SYSTEM_TESTS += tests/system/exec.sh
 SYSTEM_TESTS += tests/system/exec_collector.py

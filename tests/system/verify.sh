@@ -181,7 +181,7 @@ dump catalog.db | cmp - "$tmp/before" > "$tmp/out" 2>&1
 check 'rebuild after that: the same rows' $? 0
 
 # ---- damage
-victim=$(find lake/documents -path "*=$second/*result_name=http*" -type f | sort | sed -n 3p)
+victim=$(find lake/documents -path "*=$second/*result_name=http*" -type f -exec grep -lF '<title>' {} + | sort | sed -n 3p)
 sane() { # sane NAME: the damage before was undone
   tl verify
   check "$1: and sound again" "$rc $(cat "$tmp/out")" '0 '
