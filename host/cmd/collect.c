@@ -89,7 +89,7 @@ static int run_plain(const struct collect *c, const struct cmd_globals *g) {
     if (own)
         o.options = own->options;
     if (!code && plain_run(&o, &result, &why))
-        code = cmd_fail(&why, EXIT_CONFIG);
+        code = cmd_fail(&why, EXIT_PLUGIN);
     else if (!code) {
         fwrite(result.document.data ? result.document.data : "", 1, result.document.len, stdout);
         if (result.document.len)

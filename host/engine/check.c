@@ -125,6 +125,10 @@ static bool check_load(struct check *c) {
     struct buf symbols = BUF_INIT;
     size_t count = 0;
     struct plugin_child child = {.file = c->file};
+    if (access(c->file, R_OK)) {
+        ok(c, false, "load: it is there", strerrordesc_np(errno));
+        return false;
+    }
     plugin_child_run(&child, 1, DEADLINE_S * 1000);
     ok(c, child.why.status == TL_OK, "load: it describes itself", child.why.text);
     buf_free(&child.out);

@@ -174,7 +174,7 @@ static bool restrict_calls(void) {
 static const int offline[] = {
     SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_ptrace, SYS_process_vm_readv,
     SYS_process_vm_writev, SYS_pidfd_getfd, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot,
-    SYS_open_by_handle_at, SYS_keyctl, SYS_add_key, SYS_request_key,
+    SYS_open_by_handle_at, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_setsid, SYS_setpgid /* what it starts ends with it */,
 #ifdef SYS_fsopen
     SYS_fsopen, SYS_move_mount, SYS_open_tree,
 #endif

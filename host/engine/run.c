@@ -229,12 +229,15 @@ static int host_fail(struct tl_run *pub, int status, const char *fmt, va_list ap
     return vfail(r, status, reason, fmt, ap);
 }
 
+enum { LOG_MOST = 16384 + 256 }; /* bytes of a line, the rest is cut; a program's last words fit in */
+
 static void host_log(struct tl_run *pub, enum tl_level level, const char *fmt, va_list ap) {
     struct run *r = run_of(pub);
-    AUTO_BUF struct buf text = {.max = 4096};
-    buf_vprintf(&text, fmt, ap);
+    char text[LOG_MOST];
+    vsnprintf(text, sizeof text, fmt, ap);
+    utf8_repair(text);
     if (r->backend->log)
-        r->backend->log(r, level, text.data ? text.data : "");
+        r->backend->log(r, level, text);
 }
 
 static int host_json(struct tl_run *pub, struct tl_span text, const char *pointer, struct tl_json *out) {

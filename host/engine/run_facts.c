@@ -73,7 +73,7 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
         return;
     credential_of(q, &credential);
     const char *whose = credential.data ? credential.data : "";
-    if (a->result.status == 304 && (r->etag || r->last_modified))
+    if (a->result.status == 304 && a->conditional)
         run_fact(r, RUN_UNCHANGED, url.data, whose, NULL, NULL);
     if (a->result.status != 200 || a->result.truncated || !a->url || canonical(a->url, &final) || strcmp(final.data, url.data) != 0)
         return; /* of a redirect's target nothing is known by this name */

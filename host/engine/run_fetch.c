@@ -150,7 +150,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     res.media_type = a->media_type;
     res.body = buf_span(&a->result.body);
     res.truncated = a->result.truncated;
-    res.not_modified = a->result.status == 304 && (r->etag || r->last_modified);
+    res.not_modified = a->result.status == 304 && a->conditional;
     res.headers = a->header;
     res.header_count = a->header_count;
     res.transfer = x;

@@ -81,6 +81,13 @@ static bool gives(const struct exchange *x, const char *name) {
 }
 
 /* The headers of this hop, in order; what the collector configured goes to its first origin only. */
+static void ask_if(struct exchange *x, struct headers *h, struct json_writer *w, const char *name, const char *value) {
+    if (!value || !header_is_sound(name, value))
+        return;
+    add(h, w, name, value, false);
+    x->a->conditional = true;
+}
+
 static int build_headers(struct exchange *x, struct headers *h) {
     enum { MOST = 1000 };
     AUTO_BUF struct buf origin = BUF_INIT;
@@ -92,6 +99,7 @@ static int build_headers(struct exchange *x, struct headers *h) {
         return TL_FAILED;
     url_origin(&origin, &x->url);
     buf_reset(&x->sent);
+    x->a->conditional = false;
     json_array_begin(&w);
     fetch_add_header(&w, "Host", x->host_port);
     fetch_add_header(&w, "User-Agent", x->f->user_agent);
@@ -101,10 +109,10 @@ static int build_headers(struct exchange *x, struct headers *h) {
         add(h, &w, "Accept", "*/*", false);
     if (!gives(x, "accept-encoding")) /* a part of a compressed body cannot be decoded */
         add(h, &w, "Accept-Encoding", gives(x, "range") ? "identity" : DECODE_ACCEPT, false);
-    if (x->visited.len == 0 && x->env->etag && header_is_sound("If-None-Match", x->env->etag))
-        add(h, &w, "If-None-Match", x->env->etag, false);
-    if (x->visited.len == 0 && x->env->last_modified && header_is_sound("If-Modified-Since", x->env->last_modified))
-        add(h, &w, "If-Modified-Since", x->env->last_modified, false);
+    if (x->visited.len == 0) {
+        ask_if(x, h, &w, "If-None-Match", x->env->etag);
+        ask_if(x, h, &w, "If-Modified-Since", x->env->last_modified);
+    }
     if (x->f->from)
         add(h, &w, "From", x->f->from, false);
     json_array_end(&w);

@@ -459,6 +459,9 @@ static int read_request(struct talk *t, struct request *q) {
             return wrong(t, "%s stands there twice", members[m].name);
         if (members[m].type != TL_JSON_NULL && at.type != members[m].type)
             return wrong(t, "%s does not have the type that it should", members[m].name);
+        bool carried = m == TEXT || m == VALUE || m == BODY_B64; /* contents, which may hold anything */
+        if (members[m].type == TL_JSON_STRING && !carried && !h->json_text(t->run, &at))
+            return wrong(t, "%s holds a NUL, or is no text", members[m].name);
         q->at[m] = at;
         q->at[m].at = 0;
         q->has[m] = true;

@@ -119,6 +119,8 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
         return rc;
     if (res.not_modified)
         return TL_UNCHANGED; /* the earlier document stands, and is reacted to */
+    if (res.status == 304)
+        return tl_fail(run, TL_FAILED, "%s says that it is not modified, and was not asked", res.url);
     if (res.status >= 400) {
         if (res.body.len && (rc = tl_put(run, "page", TL_ELEMENT(.from = &res))))
             return rc;

@@ -278,6 +278,7 @@ def bad():
            "foreign": ("say(op='log', text='x', url='u')", ["log has no member url"]),
            "missing": ("say(op='fetch')", ["fetch wants a member url"]),
            "twice": ("print('{\"op\":\"log\",\"text\":\"a\",\"text\":\"b\"}')", ["text stands there twice"]),
+           "nul": ("print('{\"op\":\"spawn\",\"collector\":\"http\\\\u0000\",\"args\":{}}')", ["collector holds a NUL"]),
            "type": ("say(op='log', text=7)", ["text does not have the type"]),
            "level": ("say(op='log', text='x', level='loud')", ["level is error"]),
            "dataset": ("say(op='put', dataset='page', text='x')", ["declares no dataset 'page'"]),

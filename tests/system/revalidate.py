@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """revalidate.py - what outlives a crawl: validators, robots.txt, lasting redirects, and hosts that asked to be left alone."""
+import http.server
 import sys
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -105,4 +107,42 @@ def left_alone():
     site.close()
 
 
-main(unchanged, in_full, left_alone)
+class Liar(http.server.BaseHTTPRequestHandler):
+    """At first pages; later 304 to who did not ask on condition: at /plain, and where /moved leads to."""
+    later = False
+
+    def do_GET(self):
+        status, more = 200, []
+        if self.path == "/robots.txt":
+            status = 404
+        elif self.path == "/moved":
+            status, more = (302, [("Location", "/other")]) if self.later else (200, [("ETag", '"1"')])
+        elif self.later:
+            status = 304
+        body = b"content" if status == 200 else b""
+        self.send_response(status)
+        for name, value in [*more, ("Content-Type", "text/plain")] + ([] if status == 304 else [("Content-Length", str(len(body)))]):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def not_asked():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base, w = f"http://127.0.0.1:{server.server_port}", World()
+    c = w.crawl("lied", *({"collector": "http", "args": {"url": base + p, "follow": False}} for p in ("/moved", "/plain")))
+    first = w.tl("run", c)
+    eq("304: at first there are pages", sorted(x["status"] for x in w.runs(first.root, "parent_id IS NOT NULL")), ["success", "success"])
+    Liar.later = True
+    second = w.tl("run", c)
+    eq("304: of a redirect's target, or to who did not ask, is no 'not modified'",
+       [(x["status"], x["result_ref"]) for x in w.runs(second.root, "parent_id IS NOT NULL")], [("failed", None), ("failed", None)])
+    eq("304: what is known of the page is still that", w.tl("url", "cat", base + "/plain").out, "content")
+    server.shutdown()
+
+
+main(unchanged, in_full, left_alone, not_asked)
