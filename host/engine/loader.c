@@ -168,7 +168,7 @@ static int sound(const char *file, char real[PATH_MAX], const char *kind, bool e
     if (rc)
         return rc;
     if (!realpath(file, real))
-        return fail_errno(why, TL_INVALID, "%.300s cannot be found", file);
+        return fail_errno(why, TL_INVALID, "it cannot be found");
     if (!below(real, top))
         return fail_set(why, TL_INVALID, "it is a symbolic link that leaves the %s folder (to %.300s)",
                         elf ? "plugin" : "program's", real);

@@ -266,9 +266,10 @@ int plain_run(const struct plain_options *o, struct plain_result *out, struct fa
     void *options = NULL, *self = NULL;
     struct arena memory = ARENA_INIT;
     const struct args_secrets secrets = {find_secret, &p};
-    int rc = loader_open(o->file, &c, why);
+    struct fail reason = FAIL_INIT;
+    int rc = loader_open(o->file, &c, &reason);
     if (rc)
-        return rc;
+        return fail_set(why, rc, "%.300s: %s", o->file, reason.text);
     read_secrets(&p);
     open_net(&p);
     if (c->options)

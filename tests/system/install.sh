@@ -55,7 +55,7 @@ check '... that names the installed program' \
   "$(grep -c "^ExecStart=$(installed bin/trotline) " "$staged$(installed systemd/system/trotline@.service)")" 1
 one 'examples' examples/trotline.yml
 check 'nothing of libtool, no static library, nothing of the tests' \
-  "$(find "$staged" -name '*.la' -o -name '*.a' -o -name fixture -o -name '*test*' | sed "s|^$staged||")" ''
+  "$(find "$staged" -name '*.la' -o -name '*.a' -o -name fixture -o -type f -name '*test*' | sed "s|^$staged||")" ''
 check 'collectors are plain files beside each other' \
   "$(cd "$staged$(dirname "$(installed collectors/http.so)")" && find . ! -type d ! -name '*.so')" ''
 
