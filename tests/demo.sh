@@ -1,6 +1,7 @@
 #!/bin/sh
 # demo.sh BUILD - what ./bootstrap demo shows: a local site, a leashed crawl of it, and what is left behind.
 set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$1" && pwd)
 demo=$build/demo
 trotline=$build/host/trotline
@@ -73,5 +74,5 @@ cat <<TXT
   trotline show $root
   trotline cat ID --dataset text                what there is to read on a page
   trotline crawl https://YOUR.SITE/ --depth 2   your own (mind its robots.txt; we do)
-  man $build/../docs/trotline.1
+  man $top/docs/trotline.1
 TXT
