@@ -1,7 +1,8 @@
 /* buf.h - a growing byte buffer with a maximum.
  *
- * Invariant: when data is not NULL, data[len] is '\0', so a buffer that holds text can be used as a C string. Appending beyond the
- * maximum does not grow it: it sets `full` and drops what was appended, so that a long chain of appends needs one check at its end. */
+ * Invariant: when data is not NULL, data[len] is '\0', so a buffer that holds text can be used as a C string. Appending
+ * beyond the maximum does not grow it: it sets `full` and drops what was appended, so that a long chain of appends
+ * needs one check at its end. */
 #ifndef TROTLINE_BASE_BUF_H
 #define TROTLINE_BASE_BUF_H
 #include <stdarg.h>
@@ -19,11 +20,13 @@ struct buf {
     bool full;  /* something did not fit and was dropped */
 };
 #define BUF_MAX ((size_t)1 << 30)
-#define BUF_INIT {0}
+#define BUF_INIT                                                                                                       \
+    { 0 }
 
-void buf_free(struct buf *b);                 /* releases the memory; the buffer can be used again */
-void buf_reset(struct buf *b);                /* empties it, keeps the memory */
-void buf_shrink(struct buf *b, size_t above); /* empties it, and gives the memory back if it holds more than `above` bytes */
+void buf_free(struct buf *b);  /* releases the memory; the buffer can be used again */
+void buf_reset(struct buf *b); /* empties it, keeps the memory */
+void buf_shrink(struct buf *b,
+                size_t above); /* empties it, and gives the memory back if it holds more than `above` bytes */
 bool buf_reserve_slow(struct buf *b, size_t more);
 char *buf_steal(struct buf *b); /* the text, to be freed by the caller; never NULL; the buffer is empty afterwards */
 

@@ -1,7 +1,7 @@
 /* fail.h - the reason of a failure, set once, at the line that detects it.
  *
- * Callers above only pass the status on. The text says what was attempted, on what, and why it failed, so that a person can act on
- * it. A NULL reason is allowed everywhere and drops the text. */
+ * Callers above only pass the status on. The text says what was attempted, on what, and why it failed, so that a person
+ * can act on it. A NULL reason is allowed everywhere and drops the text. */
 #ifndef TROTLINE_BASE_FAIL_H
 #define TROTLINE_BASE_FAIL_H
 #include "trotline.h"
@@ -11,7 +11,8 @@ struct fail {
     int exit_code;  /* contracts: what the process should end with if nobody handles it; 0: not decided here */
     char text[800]; /* UTF-8, NUL-ended, no newline at the end */
 };
-#define FAIL_INIT {0}
+#define FAIL_INIT                                                                                                      \
+    { 0 }
 
 /* Exit codes of trotline(1): what cron and scripts rely on. */
 enum exit_code {
@@ -33,8 +34,10 @@ enum exit_code {
     EXIT_INTERNAL = 70
 };
 
-/* Both return `status`, so that a failing function can end with `return fail_set(...)`. %m is not used: fail_errno appends ": reason". */
+/* Both return `status`, so that a failing function can end with `return fail_set(...)`. %m is not used: fail_errno
+ * appends ": reason". */
 TL_PRINTF(3, 4) int fail_set(struct fail *why, int status, const char *fmt, ...);
 TL_PRINTF(4, 5) int fail_exit(struct fail *why, int status, int exit_code, const char *fmt, ...);
-TL_PRINTF(3, 4) int fail_errno(struct fail *why, int status, const char *fmt, ...); /* disk full and read-only set EXIT_DISK */
+TL_PRINTF(3, 4)
+int fail_errno(struct fail *why, int status, const char *fmt, ...); /* disk full and read-only set EXIT_DISK */
 #endif

@@ -56,7 +56,8 @@ struct civil time_civil(int64_t us) {
 }
 
 int64_t time_from_civil(const struct civil *c) {
-    return (days_from_civil(c->year, c->month, c->day) * 86400 + c->hour * 3600 + c->minute * 60 + c->second) * 1000000 +
+    return (days_from_civil(c->year, c->month, c->day) * 86400 + c->hour * 3600 + c->minute * 60 + c->second) *
+               1000000 +
            c->micro;
 }
 
@@ -106,8 +107,8 @@ static int parse_zone(const char **at, const char *end, int *offset_minutes) {
     if (sign == 'Z' || sign == 'z')
         return TL_OK;
     int h, m;
-    if ((sign != '+' && sign != '-') || digits(at, end, 2, &h) || expect(at, end, ":") || digits(at, end, 2, &m) || h > 23 ||
-        m > 59)
+    if ((sign != '+' && sign != '-') || digits(at, end, 2, &h) || expect(at, end, ":") || digits(at, end, 2, &m) ||
+        h > 23 || m > 59)
         return TL_INVALID;
     *offset_minutes = (sign == '-' ? -1 : 1) * (h * 60 + m);
     return TL_OK;
@@ -117,9 +118,10 @@ int time_parse(struct tl_span text, int64_t *us) {
     static const int days_of[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const char *at = text.ptr, *end = text.ptr + text.len;
     struct civil c = {0};
-    if (digits(&at, end, 4, &c.year) || expect(&at, end, "-") || digits(&at, end, 2, &c.month) || expect(&at, end, "-") ||
-        digits(&at, end, 2, &c.day) || expect(&at, end, "Tt ") || digits(&at, end, 2, &c.hour) || expect(&at, end, ":") ||
-        digits(&at, end, 2, &c.minute) || expect(&at, end, ":") || digits(&at, end, 2, &c.second))
+    if (digits(&at, end, 4, &c.year) || expect(&at, end, "-") || digits(&at, end, 2, &c.month) ||
+        expect(&at, end, "-") || digits(&at, end, 2, &c.day) || expect(&at, end, "Tt ") ||
+        digits(&at, end, 2, &c.hour) || expect(&at, end, ":") || digits(&at, end, 2, &c.minute) ||
+        expect(&at, end, ":") || digits(&at, end, 2, &c.second))
         return TL_INVALID;
     if (at < end && *at == '.') {
         int scale = 100000;
@@ -133,8 +135,8 @@ int time_parse(struct tl_span text, int64_t *us) {
     if (parse_zone(&at, end, &offset) || at != end)
         return TL_INVALID;
     bool leap = (c.year % 4 == 0 && c.year % 100 != 0) || c.year % 400 == 0;
-    if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > days_of[c.month - 1] || (c.month == 2 && c.day == 29 && !leap) ||
-        c.hour > 23 || c.minute > 59 || c.second > 60)
+    if (c.month < 1 || c.month > 12 || c.day < 1 || c.day > days_of[c.month - 1] ||
+        (c.month == 2 && c.day == 29 && !leap) || c.hour > 23 || c.minute > 59 || c.second > 60)
         return TL_INVALID;
     *us = time_from_civil(&c) - (int64_t)offset * 60 * 1000000;
     return TL_OK;
@@ -180,7 +182,7 @@ static int parse_units(const char **at, const char *end, const struct unit *unit
 }
 
 int time_parse_duration(struct tl_span text, int64_t *us) {
-    static const struct unit units[] = {{"us", 1}, {"ms", 1000}, {"s", 1000000}, {"m", 60000000},
+    static const struct unit units[] = {{"us", 1},         {"ms", 1000},       {"s", 1000000},      {"m", 60000000},
                                         {"h", 3600000000}, {"d", 86400000000}, {"w", 604800000000}, {NULL, 0}};
     const char *at = text.ptr, *end = text.ptr + text.len;
     int64_t sum = 0, part;
@@ -194,9 +196,9 @@ int time_parse_duration(struct tl_span text, int64_t *us) {
 }
 
 int time_parse_size(struct tl_span text, int64_t *bytes) {
-    static const struct unit units[] = {{"", 1},           {"B", 1},          {"KiB", 1024},       {"MiB", 1024 * 1024},
-                                        {"GiB", 1 << 30},  {"TiB", 1LL << 40}, {"kB", 1000},        {"KB", 1000},
-                                        {"MB", 1000000},   {"GB", 1000000000}, {"TB", 1000000000000}, {NULL, 0}};
+    static const struct unit units[] = {
+        {"", 1},      {"B", 1},     {"KiB", 1024},   {"MiB", 1024 * 1024}, {"GiB", 1 << 30},      {"TiB", 1LL << 40},
+        {"kB", 1000}, {"KB", 1000}, {"MB", 1000000}, {"GB", 1000000000},   {"TB", 1000000000000}, {NULL, 0}};
     const char *at = text.ptr, *end = text.ptr + text.len;
     return parse_units(&at, end, units, bytes) || at != end ? TL_INVALID : TL_OK;
 }

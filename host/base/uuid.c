@@ -7,7 +7,8 @@
 
 #include "base/times.h"
 
-/* 48 bits of milliseconds, then a 42-bit counter that starts at a random number below 2^41 each millisecond, then 32 random bits. */
+/* 48 bits of milliseconds, then a 42-bit counter that starts at a random number below 2^41 each millisecond, then 32
+ * random bits. */
 static struct {
     pid_t pid;
     int64_t ms;
@@ -71,7 +72,10 @@ char *uuid_text(const struct uuid *u, char out[UUID_TEXT]) {
 }
 
 static int nibble(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 int uuid_parse(struct tl_span text, struct uuid *out) {

@@ -24,7 +24,10 @@ static int check_main(int argc, char **argv, const struct cmd_globals *g) {
         return cmd_usage("check", "which .so?");
     AUTO_FREE char *path = realpath(argv[optind], NULL), *copy = mem_text(path ? path : argv[optind]);
     int code = check_collector(path ? path : argv[optind], folder ? folder : dirname(copy), stdout);
-    log_ending(code, "%s %s", argv[optind], code == EXIT_DONE ? "keeps the contract" : code == EXIT_PLUGIN ? "is not loaded" : "does not keep the contract; the lines with # say what to do");
+    log_ending(code, "%s %s", argv[optind],
+               code == EXIT_DONE     ? "keeps the contract"
+               : code == EXIT_PLUGIN ? "is not loaded"
+                                     : "does not keep the contract; the lines with # say what to do");
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* cmd.h - sub-commands: one table, from which dispatch, --help and completion come; and what most of them share.
  *
- * stdout carries data, stderr talk. A command returns its exit code (base/fail.h); the last line on stderr says what happened. */
+ * stdout carries data, stderr talk. A command returns its exit code (base/fail.h); the last line on stderr says what
+ * happened. */
 #ifndef TROTLINE_CMD_CMD_H
 #define TROTLINE_CMD_CMD_H
 #include <getopt.h>
@@ -20,22 +21,24 @@ struct cmd_globals {
     bool json_log;
 };
 struct command {
-    const char *name, *summary; /* summary: one line of --help */
+    const char *name, *summary;                                     /* summary: one line of --help */
     int (*run)(int argc, char **argv, const struct cmd_globals *g); /* argv[0] is the command's name */
-    const char *usage;          /* what follows "trotline NAME "; then options; ends with examples that say `trotline NAME` */
+    const char *usage; /* what follows "trotline NAME "; then options; ends with examples that say `trotline NAME` */
     const char *help;
 };
 extern const struct command *const cmd_table[]; /* NULL-ended, in the order of --help */
 const struct command *cmd_find(const char *name);
 void cmd_help(const struct command *c, FILE *out);
 
-/* One step of getopt_long for a command: returns the option's val, 0 at the end, or -2 after it has dealt with --help (the command
- * returns 0) or -3 after a fault, said with the nearest known option (the command returns EXIT_USAGE). */
+/* One step of getopt_long for a command: returns the option's val, 0 at the end, or -2 after it has dealt with --help
+ * (the command returns 0) or -3 after a fault, said with the nearest known option (the command returns EXIT_USAGE). */
 enum { CMD_HELP = -2, CMD_USAGE = -3 };
 int cmd_option(int argc, char **argv, const char *short_options, const struct option *long_options);
-int cmd_usage(const char *command, const char *fmt, ...) TL_PRINTF(2, 3); /* says it, and how to get help; returns EXIT_USAGE */
-int cmd_fail(const struct fail *why, int otherwise);                      /* says it as the last line; returns its exit code, or `otherwise` */
-int64_t cmd_number(const char *text, int64_t least, int64_t most);        /* -1: not one */
+int cmd_usage(const char *command, const char *fmt, ...)
+    TL_PRINTF(2, 3); /* says it, and how to get help; returns EXIT_USAGE */
+int cmd_fail(const struct fail *why,
+             int otherwise); /* says it as the last line; returns its exit code, or `otherwise` */
+int64_t cmd_number(const char *text, int64_t least, int64_t most); /* -1: not one */
 
 /* What is open for a command. Everything is released by cmd_close. */
 struct cmd_open {
@@ -53,6 +56,7 @@ void cmd_close(struct cmd_open *o);
 /* Rows in one of the formats. cmd_rows prints the answer of a question on the views. */
 enum cmd_format { CMD_TABLE, CMD_JSON, CMD_JSONL, CMD_CSV };
 int cmd_format(const char *text, enum cmd_format *out); /* TL_INVALID */
-int cmd_rows(struct store *s, enum cmd_format format, FILE *out, const char *sql, const struct store_value *args, size_t n, struct fail *why);
+int cmd_rows(struct store *s, enum cmd_format format, FILE *out, const char *sql, const struct store_value *args,
+             size_t n, struct fail *why);
 bool cmd_flush(FILE *out); /* false: stdout could not be written (said) */
 #endif

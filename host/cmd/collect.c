@@ -130,14 +130,17 @@ static int run_apart(int argc, char **argv, const struct cmd_globals *g, const c
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     const char *abbrev = sigabbrev_np(WTERMSIG(status));
-    log_ending(EXIT_ROOT, "collector %s died of signal %d (SIG%s); to see where: gdb --args trotline collect %s ... --plain", name, WTERMSIG(status), abbrev ? abbrev : "?", name);
+    log_ending(EXIT_ROOT,
+               "collector %s died of signal %d (SIG%s); to see where: gdb --args trotline collect %s ... --plain", name,
+               WTERMSIG(status), abbrev ? abbrev : "?", name);
     return EXIT_ROOT;
 }
 
 static int collect_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {{"payload", required_argument, NULL, OPT_PAYLOAD}, {"plain", no_argument, NULL, OPT_PLAIN},
-                                          {"fixtures", required_argument, NULL, OPT_FIXTURES}, {"attach", required_argument, NULL, OPT_ATTACH},
-                                          {"children", no_argument, NULL, OPT_CHILDREN}, {0}};
+    static const struct option longs[] = {
+        {"payload", required_argument, NULL, OPT_PAYLOAD},   {"plain", no_argument, NULL, OPT_PLAIN},
+        {"fixtures", required_argument, NULL, OPT_FIXTURES}, {"attach", required_argument, NULL, OPT_ATTACH},
+        {"children", no_argument, NULL, OPT_CHILDREN},       {0}};
     struct collect c = {0};
     int opt;
     while ((opt = cmd_option(argc, argv, "h", longs)) != 0) {

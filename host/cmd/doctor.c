@@ -84,8 +84,10 @@ static void check_confinement(struct doctor *d) {
         buf_printf(&files, "files by Landlock (ABI %d)", landlock);
     else
         buf_text(&files, "files not, this kernel has no Landlock");
-    tell(d, "confinement", landlock && filter ? SOUND : NOTE, EXIT_DONE, "workers: no new privileges, memory and descriptors limited, %s, system calls %s", files.data,
-         filter ? "by seccomp" : "not, this kernel has no seccomp filters: collectors in other languages (exec) are refused");
+    tell(d, "confinement", landlock && filter ? SOUND : NOTE, EXIT_DONE,
+         "workers: no new privileges, memory and descriptors limited, %s, system calls %s", files.data,
+         filter ? "by seccomp"
+                : "not, this kernel has no seccomp filters: collectors in other languages (exec) are refused");
 }
 
 static const char *reason_of(int error, char text[128]) {

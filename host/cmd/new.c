@@ -13,7 +13,8 @@
 #define TROTLINE_DATADIR "/usr/local/share/trotline"
 #endif
 
-static const char *const files[] = {"NAME.c", "Makefile", "payload.json", "README.md", "fixtures/page-1.http", "fixtures/page-2.http"};
+static const char *const files[] = {
+    "NAME.c", "Makefile", "payload.json", "README.md", "fixtures/page-1.http", "fixtures/page-2.http"};
 
 static int read_all(const char *path, struct buf *out) {
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,7 +46,10 @@ static int write_one(const char *skeleton, const char *folder, const char *file,
         buf_text(&target, file);
     buf_printf(&to, "%s/%s", folder, target.data);
     if (read_all(from.data, &text))
-        return fail_exit(why, TL_FAILED, EXIT_USAGE, "the SDK's skeleton %s cannot be read: %s; install trotline (make install), or name its source: --skeleton SOURCE/sdk/skeleton", from.data, strerrordesc_np(errno));
+        return fail_exit(why, TL_FAILED, EXIT_USAGE,
+                         "the SDK's skeleton %s cannot be read: %s; install trotline (make install), or name its "
+                         "source: --skeleton SOURCE/sdk/skeleton",
+                         from.data, strerrordesc_np(errno));
     fill_in(&filled, &text, name);
     AUTO_CLOSE int fd = open(to.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || write(fd, filled.data, filled.len) != (ssize_t)filled.len)
@@ -55,7 +59,8 @@ static int write_one(const char *skeleton, const char *folder, const char *file,
 
 static bool name_is_sound(const char *name) {
     size_t n = strlen(name);
-    return n > 0 && n < 64 && name[0] >= 'a' && name[0] <= 'z' && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n && strcmp(name, "orchestrator") != 0;
+    return n > 0 && n < 64 && name[0] >= 'a' && name[0] <= 'z' &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n && strcmp(name, "orchestrator") != 0;
 }
 
 static int new_main(int argc, char **argv, const struct cmd_globals *g) {

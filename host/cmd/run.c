@@ -47,7 +47,11 @@ static int parse_fail_on(const char *text, struct run_options *o) {
     static const struct {
         const char *word;
         enum fail_on value;
-    } words[] = {{"line", FAIL_ON_LINE}, {"any", FAIL_ON_ANY}, {"root", FAIL_ON_ROOT}, {"leash", FAIL_ON_LEASH}, {"never", FAIL_ON_NEVER}};
+    } words[] = {{"line", FAIL_ON_LINE},
+                 {"any", FAIL_ON_ANY},
+                 {"root", FAIL_ON_ROOT},
+                 {"leash", FAIL_ON_LEASH},
+                 {"never", FAIL_ON_NEVER}};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strcmp(text, words[i].word) == 0) {
             o->fail_on = words[i].value;
@@ -59,14 +63,30 @@ static int parse_fail_on(const char *text, struct run_options *o) {
     return end > text && strcmp(end, "%") == 0 && o->percent >= 0 && o->percent <= 100 ? TL_OK : TL_INVALID;
 }
 
-enum { OPT_PLAN = 256, OPT_RESUME, OPT_TIMEOUT, OPT_SET, OPT_FAIL_ON, OPT_RELAX, OPT_DEPTH, OPT_FANOUT, OPT_RUNS, OPT_BYTES, OPT_TIME, OPT_HOST, OPT_NO_FOLLOW };
+enum {
+    OPT_PLAN = 256,
+    OPT_RESUME,
+    OPT_TIMEOUT,
+    OPT_SET,
+    OPT_FAIL_ON,
+    OPT_RELAX,
+    OPT_DEPTH,
+    OPT_FANOUT,
+    OPT_RUNS,
+    OPT_BYTES,
+    OPT_TIME,
+    OPT_HOST,
+    OPT_NO_FOLLOW
+};
 
 /* The options that run and crawl share; 0 when taken, else what cmd_option gave or an exit code. */
 static int take_option(const char *command, int c, struct run_options *o) {
     switch (c) {
     case 'o':
         o->output_given = true;
-        return cmd_format(optarg, &o->format) || o->format == CMD_CSV ? cmd_usage(command, "-o takes table, json or jsonl, not '%s'", optarg) : 0;
+        return cmd_format(optarg, &o->format) || o->format == CMD_CSV
+                   ? cmd_usage(command, "-o takes table, json or jsonl, not '%s'", optarg)
+                   : 0;
     case OPT_PLAN:
         o->plan = true;
         return 0;
@@ -77,9 +97,13 @@ static int take_option(const char *command, int c, struct run_options *o) {
         o->relax = true;
         return 0;
     case OPT_TIMEOUT:
-        return time_parse_duration(span_of(optarg), &o->timeout_us) || o->timeout_us <= 0 ? cmd_usage(command, "--timeout takes a duration such as 90s or 1h, not '%s'", optarg) : 0;
+        return time_parse_duration(span_of(optarg), &o->timeout_us) || o->timeout_us <= 0
+                   ? cmd_usage(command, "--timeout takes a duration such as 90s or 1h, not '%s'", optarg)
+                   : 0;
     case OPT_FAIL_ON:
-        return parse_fail_on(optarg, o) ? cmd_usage(command, "--fail-on takes line, any, N%%, root, leash or never, not '%s'", optarg) : 0;
+        return parse_fail_on(optarg, o)
+                   ? cmd_usage(command, "--fail-on takes line, any, N%%, root, leash or never, not '%s'", optarg)
+                   : 0;
     case OPT_SET:
         o->set = mem_array(o->set, o->set_count + 1, sizeof *o->set);
         o->set[o->set_count++] = optarg;
@@ -113,7 +137,8 @@ static int check_lines(struct running *r) {
         if (rc) {
             struct fail placed = FAIL_INIT;
             if (r->crawl.file)
-                fail_exit(&placed, rc, EXIT_CONFIG, "%s:%d:%d: %s", r->crawl.file, route ? x->line : l->line, route ? x->column : l->column, why.text);
+                fail_exit(&placed, rc, EXIT_CONFIG, "%s:%d:%d: %s", r->crawl.file, route ? x->line : l->line,
+                          route ? x->column : l->column, why.text);
             else
                 fail_exit(&placed, rc, EXIT_USAGE, "%s", why.text);
             return cmd_fail(&placed, EXIT_CONFIG);
@@ -134,7 +159,8 @@ static void keep_crawl(struct running *r, const struct store_crawl *found) {
     r->root.name = r->crawl.name;
     r->root.file_json = r->crawl.json.ptr;
     r->root.file_sha256 = r->crawl.sha256;
-    r->root.context_json = found->context_json ? arena_text(&r->crawl.arena, found->context_json, strlen(found->context_json)) : NULL;
+    r->root.context_json =
+        found->context_json ? arena_text(&r->crawl.arena, found->context_json, strlen(found->context_json)) : NULL;
     r->root.leash_json = r->root.reason = NULL;
 }
 
@@ -157,10 +183,14 @@ static int find_resumed(struct running *r, struct fail *why) {
         return cmd_fail(why, EXIT_INTERNAL);
     if (strcmp(found.name, r->crawl.name) != 0)
         return cmd_usage("run", "%s is a crawl of '%s', not of '%s'", r->o->resume, found.name, r->crawl.name);
-    if (!r->o->relax && !found.stop_asked && strcmp(found.file_sha256, r->crawl.sha256) != 0) { /* what was stopped only ends */
+    if (!r->o->relax && !found.stop_asked &&
+        strcmp(found.file_sha256, r->crawl.sha256) != 0) { /* what was stopped only ends */
         char root[UUID_TEXT];
         uuid_text(&found.root_id, root);
-        fail_exit(why, TL_INVALID, EXIT_CONFIG, "%s was edited since crawl %s began, which is unfinished: go on with it all the same by --relax, or give it up: trotline stop %s", r->crawl.file ? r->crawl.file : "the crawl", root, root);
+        fail_exit(why, TL_INVALID, EXIT_CONFIG,
+                  "%s was edited since crawl %s began, which is unfinished: go on with it all the same by --relax, or "
+                  "give it up: trotline stop %s",
+                  r->crawl.file ? r->crawl.file : "the crawl", root, root);
         return cmd_fail(why, EXIT_CONFIG);
     }
     keep_crawl(r, &found);
@@ -195,7 +225,10 @@ static int begin(struct running *r) {
             return rc;
     }
     leash_json(&leash, &r->crawl.leash);
-    r->root = (struct store_crawl){.root_id = uuid_new(), .name = r->crawl.name, .file_json = r->crawl.json.ptr, .file_sha256 = r->crawl.sha256,
+    r->root = (struct store_crawl){.root_id = uuid_new(),
+                                   .name = r->crawl.name,
+                                   .file_json = r->crawl.json.ptr,
+                                   .file_sha256 = r->crawl.sha256,
                                    .leash_json = arena_text(&r->crawl.arena, leash.data, leash.len)};
     return 0;
 }
@@ -243,7 +276,8 @@ static int read_crawl_row(void *ctx, const struct store_row *row) {
 static int exit_code_of(const struct running *r) {
     const struct super_summary *s = &r->sum;
     const struct run_options *o = r->o;
-    bool all = s->lines == 0 || (s->lines_ended == s->lines && s->lines_failed + s->lines_refused - s->lines_partial >= s->lines);
+    bool all = s->lines == 0 ||
+               (s->lines_ended == s->lines && s->lines_failed + s->lines_refused - s->lines_partial >= s->lines);
     bool some_line = s->lines_failed > 0;
     double percent = r->root.runs > 1 ? 100.0 * (double)failed_of(r) / (double)(r->root.runs - 1) : 0;
     if (s->refused_credentials > 0 && o->fail_on != FAIL_ON_NEVER)
@@ -260,7 +294,8 @@ static int exit_code_of(const struct running *r) {
         return EXIT_LEASH;
     if (o->fail_on == FAIL_ON_NEVER || o->fail_on == FAIL_ON_ROOT)
         return EXIT_DONE;
-    if (some_line || (o->fail_on == FAIL_ON_ANY && (failed_of(r) > 0 || s->events_failed > 0)) || (o->fail_on == FAIL_ON_PERCENT && percent > o->percent))
+    if (some_line || (o->fail_on == FAIL_ON_ANY && (failed_of(r) > 0 || s->events_failed > 0)) ||
+        (o->fail_on == FAIL_ON_PERCENT && percent > o->percent))
         return EXIT_LINE;
     return EXIT_DONE;
 }
@@ -321,15 +356,20 @@ static void say_closing(const struct running *r, int code) {
     else
         buf_printf(&resume, "trotline show %s", r->root_id);
     if (r->sum.end == SUPER_INTERRUPTED || r->sum.end == SUPER_TIMEOUT || r->sum.end == SUPER_RATE) {
-        log_ending(code, "crawl %s: %s after %s with %lld runs queued; go on with: %s", r->crawl.name, end_word(r), elapsed, (long long)r->sum.queued, resume.data);
+        log_ending(code, "crawl %s: %s after %s with %lld runs queued; go on with: %s", r->crawl.name, end_word(r),
+                   elapsed, (long long)r->sum.queued, resume.data);
         return;
     }
     char in_force[160], depth[24], runs[24];
     snprintf(depth, sizeof depth, "%lld", (long long)r->crawl.leash.depth);
     snprintf(runs, sizeof runs, r->crawl.leash.runs == INT64_MAX ? "none" : "%lld", (long long)r->crawl.leash.runs);
     snprintf(in_force, sizeof in_force, "leash: depth %s, runs %s", depth, runs);
-    log_ending(code, "crawl %s: %s after %s, %lld runs, %lld failed, %lld refused by the leash or robots (%s); look with: trotline %s %s", r->crawl.name, end_word(r), elapsed,
-                (long long)r->root.runs, (long long)r->root.failed, (long long)r->root.leashed, in_force, code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
+    log_ending(code,
+               "crawl %s: %s after %s, %lld runs, %lld failed, %lld refused by the leash or robots (%s); look with: "
+               "trotline %s %s",
+               r->crawl.name, end_word(r), elapsed, (long long)r->root.runs, (long long)r->root.failed,
+               (long long)r->root.leashed, in_force, code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show",
+               r->root_id);
 }
 
 /* ---- on_finish */
@@ -364,8 +404,15 @@ static void run_hook(const char *command, const struct buf *summary) {
 static int drive(struct running *r) {
     struct fail why = FAIL_INIT;
     const bool progress = !r->g->quiet && !r->g->json_log && isatty(STDERR_FILENO);
-    const struct super_options o = {.config = &r->open.config, .crawl = &r->crawl, .plugins = &r->open.plugins, .store = r->open.store, .lake = r->open.lake,
-                                    .root = &r->root, .timeout_us = r->o->timeout_us, .progress = progress, .finished = r->o->format == CMD_JSONL && r->o->output_given ? print_run : NULL};
+    const struct super_options o = {.config = &r->open.config,
+                                    .crawl = &r->crawl,
+                                    .plugins = &r->open.plugins,
+                                    .store = r->open.store,
+                                    .lake = r->open.lake,
+                                    .root = &r->root,
+                                    .timeout_us = r->o->timeout_us,
+                                    .progress = progress,
+                                    .finished = r->o->format == CMD_JSONL && r->o->output_given ? print_run : NULL};
     int rc = super_run(&o, &r->sum, &why);
     uuid_text(&r->root.root_id, r->root_id);
     if (rc) {
@@ -396,7 +443,8 @@ static int finish(struct running *r) {
     struct fail why = FAIL_INIT;
     const struct store_value root = store_text(r->root_id);
     AUTO_BUF struct buf summary = BUF_INIT;
-    store_query(r->open.store, "SELECT runs, failed, leashed, documents, bytes FROM crawls WHERE root_id = $1", &root, 1, read_crawl_row, r, &why);
+    store_query(r->open.store, "SELECT runs, failed, leashed, documents, bytes FROM crawls WHERE root_id = $1", &root,
+                1, read_crawl_row, r, &why);
     int code = exit_code_of(r);
     write_summary(r, code, &summary);
     if (r->o->output_given && r->o->format != CMD_TABLE)
@@ -442,10 +490,15 @@ static int run_and_release(struct running *r) {
 }
 
 static int run_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN}, {"resume", required_argument, NULL, OPT_RESUME},
-                                          {"timeout", required_argument, NULL, OPT_TIMEOUT}, {"set", required_argument, NULL, OPT_SET},
-                                          {"fail-on", required_argument, NULL, OPT_FAIL_ON}, {"relax", no_argument, NULL, OPT_RELAX},
-                                          {"output", required_argument, NULL, 'o'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN},
+                                          {"resume", required_argument, NULL, OPT_RESUME},
+                                          {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                          {"set", required_argument, NULL, OPT_SET},
+                                          {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+                                          {"relax", no_argument, NULL, OPT_RELAX},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
     struct run_options o = {0};
     struct running r = {.g = g, .o = &o};
     struct fail why = FAIL_INIT;
@@ -500,19 +553,26 @@ static int take_limit(int c, struct leash *l) {
     bool digits = *optarg && strspn(optarg, "0123456789") == strlen(optarg);
     json_object_begin(&w);
     json_put_key(&w, key);
-    digits && c != OPT_TIME ? json_put_raw(&w, span_of(optarg)) : json_put_text(&w, optarg);
+    digits &&c != OPT_TIME ? json_put_raw(&w, span_of(optarg)) : json_put_text(&w, optarg);
     json_object_end(&w);
     return leash_from_json(l, buf_span(&json), &why) ? cmd_usage("crawl", "--%s: %s", key, why.text) : 0;
 }
 
 static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN}, {"timeout", required_argument, NULL, OPT_TIMEOUT},
-                                          {"set", required_argument, NULL, OPT_SET}, {"fail-on", required_argument, NULL, OPT_FAIL_ON},
-                                          {"output", required_argument, NULL, 'o'}, {"depth", required_argument, NULL, OPT_DEPTH},
-                                          {"fanout", required_argument, NULL, OPT_FANOUT}, {"runs", required_argument, NULL, OPT_RUNS},
-                                          {"bytes", required_argument, NULL, OPT_BYTES}, {"time", required_argument, NULL, OPT_TIME},
-                                          {"host", required_argument, NULL, OPT_HOST}, {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
-                                          {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN},
+                                          {"timeout", required_argument, NULL, OPT_TIMEOUT},
+                                          {"set", required_argument, NULL, OPT_SET},
+                                          {"fail-on", required_argument, NULL, OPT_FAIL_ON},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"depth", required_argument, NULL, OPT_DEPTH},
+                                          {"fanout", required_argument, NULL, OPT_FANOUT},
+                                          {"runs", required_argument, NULL, OPT_RUNS},
+                                          {"bytes", required_argument, NULL, OPT_BYTES},
+                                          {"time", required_argument, NULL, OPT_TIME},
+                                          {"host", required_argument, NULL, OPT_HOST},
+                                          {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {0}};
     struct run_options o = {0};
     struct running r = {.g = g, .o = &o};
     struct fail why = FAIL_INIT;
@@ -532,7 +592,8 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
     }
     if (!rc && optind == argc)
         rc = cmd_usage("crawl", "which URL?");
-    if (!rc && config_crawl_urls((const char *const *)argv + optind, (size_t)(argc - optind), &leash, span_of(args), &r.crawl, &why))
+    if (!rc && config_crawl_urls((const char *const *)argv + optind, (size_t)(argc - optind), &leash, span_of(args),
+                                 &r.crawl, &why))
         rc = cmd_fail(&why, EXIT_USAGE);
     leash_free(&leash);
     return rc ? rc : run_and_release(&r);

@@ -1,4 +1,5 @@
-/* args.h - declared options and arguments: one place that parses, fills in defaults, refuses, and makes a run's identity. */
+/* args.h - declared options and arguments: one place that parses, fills in defaults, refuses, and makes a run's
+ * identity. */
 #ifndef TROTLINE_ENGINE_ARGS_H
 #define TROTLINE_ENGINE_ARGS_H
 #include "base/arena.h"
@@ -9,18 +10,20 @@
 
 /* What a check gives. The buffers are the caller's, and reset here. */
 struct args {
-    struct buf payload;  /* JSON object: only what was given, in the declared order, values in their declared type */
-    struct buf identity; /* canonical JSON: all arguments, defaults filled in, keys sorted, URLs canonical (url_canonical) */
+    struct buf payload; /* JSON object: only what was given, in the declared order, values in their declared type */
+    struct buf
+        identity; /* canonical JSON: all arguments, defaults filled in, keys sorted, URLs canonical (url_canonical) */
     uint8_t digest[STORE_DIGEST]; /* head of SHA-256(collector name, NUL, identity) */
-    struct buf url;      /* the first URL argument as given (WHATWG serialisation is not applied); empty: none */
-    struct buf hosts;    /* "host:port" of every URL argument, each ended by NUL, in order; ports always given */
+    struct buf url;   /* the first URL argument as given (WHATWG serialisation is not applied); empty: none */
+    struct buf hosts; /* "host:port" of every URL argument, each ended by NUL, in order; ports always given */
     size_t host_count;
 };
 void args_free(struct args *a);
-/* Checks `given` (a JSON object, or empty for {}) against the table of a plugin. `yaml`: it came from YAML, so scalars are typed by the
- * table (1.10 stays text where text is wanted). Unknown names (with the nearest known one), wrong types, missing required ones, values
- * outside the choices, URLs that do not parse or are not http(s): TL_INVALID with a sentence that names the argument. Secrets: the name
- * of one, as text. Numbers stay exact. Sizes and durations may be text ("64KiB", "90s") and become numbers (bytes, milliseconds). */
+/* Checks `given` (a JSON object, or empty for {}) against the table of a plugin. `yaml`: it came from YAML, so scalars
+ * are typed by the table (1.10 stays text where text is wanted). Unknown names (with the nearest known one), wrong
+ * types, missing required ones, values outside the choices, URLs that do not parse or are not http(s): TL_INVALID with
+ * a sentence that names the argument. Secrets: the name of one, as text. Numbers stay exact. Sizes and durations may be
+ * text ("64KiB", "90s") and become numbers (bytes, milliseconds). */
 int args_check(const struct plugin *p, struct tl_span given, bool yaml, struct args *out, struct fail *why);
 /* base overlaid with the members of over (both JSON objects); order of base first. For TL_SAME. */
 int args_merge(struct buf *out, struct tl_span base, struct tl_span over);

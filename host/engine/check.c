@@ -1,6 +1,7 @@
 /* check.c - see check.h.
  *
- * Whatever runs the collector's code runs in a child with a deadline: a collector that crashes fails a check, not the test. */
+ * Whatever runs the collector's code runs in a child with a deadline: a collector that crashes fails a check, not the
+ * test. */
 #include "engine/check.h"
 
 #include <dirent.h>
@@ -25,7 +26,12 @@
 #include "engine/plugin_json.h"
 #include "engine/program.h"
 
-enum { DEADLINE_S = 10, PAYLOAD_MAX = 1 << 20, MEMORY_STEPS = 60, CHILDREN_MAX = 1000 /* the leash's default fan-out */ };
+enum {
+    DEADLINE_S = 10,
+    PAYLOAD_MAX = 1 << 20,
+    MEMORY_STEPS = 60,
+    CHILDREN_MAX = 1000 /* the leash's default fan-out */
+};
 
 struct check {
     FILE *out;
@@ -66,7 +72,14 @@ static size_t open_descriptors(void) {
 }
 
 static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *v) {
-    struct plain_options o = {.file = c->file, .payload = buf_span(&c->payload), .fixtures = &c->fixtures, .fault = fault, .memory = memory, .fixed = true, .react = true, .attach_folder = c->beside};
+    struct plain_options o = {.file = c->file,
+                              .payload = buf_span(&c->payload),
+                              .fixtures = &c->fixtures,
+                              .fault = fault,
+                              .memory = memory,
+                              .fixed = true,
+                              .react = true,
+                              .attach_folder = c->beside};
     struct plain_result r = {0};
     struct fail why = FAIL_INIT;
     v->descriptors_before = open_descriptors();
@@ -112,7 +125,8 @@ static bool apart(const struct check *c, enum plain_fault fault, size_t memory, 
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         snprintf(out->text, sizeof out->text, "it did not come back within %d s", DEADLINE_S);
     else if (WIFSIGNALED(status))
-        snprintf(out->text, sizeof out->text, "it died of signal %d (SIG%s)", WTERMSIG(status), sigabbrev_np(WTERMSIG(status)));
+        snprintf(out->text, sizeof out->text, "it died of signal %d (SIG%s)", WTERMSIG(status),
+                 sigabbrev_np(WTERMSIG(status)));
     else
         snprintf(out->text, sizeof out->text, "it ended the process with code %d", WEXITSTATUS(status));
     return false;
@@ -140,7 +154,9 @@ static bool check_load(struct check *c) {
         return false;
     rc = elf_exported(c->file, &symbols, &count);
     AUTO_BUF struct buf advice = BUF_INIT;
-    buf_printf(&advice, "it exports %zu symbols (%s); build with -fvisibility=hidden: only TL_COLLECTOR's entry is for others", count, symbols.data ? symbols.data : "");
+    buf_printf(&advice,
+               "it exports %zu symbols (%s); build with -fvisibility=hidden: only TL_COLLECTOR's entry is for others",
+               count, symbols.data ? symbols.data : "");
     ok(c, rc == TL_OK && count == 1, "load: exports one symbol, its entry", advice.data);
     buf_free(&symbols);
     return true;
@@ -163,10 +179,13 @@ static void check_describe(struct check *c) {
     AUTO_BUF struct buf json = BUF_INIT;
     plugin_of_collector(c->collector, &c->plugin);
     plugin_json(&json, &c->plugin);
-    ok(c, json_valid(buf_span(&json), NULL) == TL_OK, "describe: its description is sound", "a name or help text is no UTF-8");
-    ok(c, c->plugin.summary && *c->plugin.summary && all_told(&c->plugin), "describe: summary, arguments, options and datasets say what they are",
+    ok(c, json_valid(buf_span(&json), NULL) == TL_OK, "describe: its description is sound",
+       "a name or help text is no UTF-8");
+    ok(c, c->plugin.summary && *c->plugin.summary && all_told(&c->plugin),
+       "describe: summary, arguments, options and datasets say what they are",
        "give .summary and every help text: `trotline plugins show` and people live on them");
-    ok(c, !c->collector->collect || c->plugin.dataset_count > 0, "describe: what collects declares a dataset", "add a row to .datasets");
+    ok(c, !c->collector->collect || c->plugin.dataset_count > 0, "describe: what collects declares a dataset",
+       "add a row to .datasets");
 }
 
 static void check_config(struct check *c) {
@@ -174,9 +193,11 @@ static void check_config(struct check *c) {
     bool required = false;
     for (size_t i = 0; i < c->plugin.argument_count; i++)
         required = required || c->plugin.argument[i].flags & TL_REQUIRED;
-    ok(c, args_check(&c->plugin, span_of("{\"no_such_argument_\":1}"), false, &a, NULL) != TL_OK, "arguments: an unknown one is refused", "");
+    ok(c, args_check(&c->plugin, span_of("{\"no_such_argument_\":1}"), false, &a, NULL) != TL_OK,
+       "arguments: an unknown one is refused", "");
     if (required)
-        ok(c, args_check(&c->plugin, span_of("{}"), false, &a, NULL) != TL_OK, "arguments: a required one that is missing is refused", "");
+        ok(c, args_check(&c->plugin, span_of("{}"), false, &a, NULL) != TL_OK,
+           "arguments: a required one that is missing is refused", "");
     struct fail why = FAIL_INIT;
     int rc = args_check(&c->plugin, buf_span(&c->payload), false, &a, &why);
     AUTO_BUF struct buf advice = BUF_INIT;
@@ -187,8 +208,12 @@ static void check_config(struct check *c) {
 
 static void check_children(struct check *c, const struct verdict *v) {
     AUTO_BUF struct buf advice = BUF_INIT;
-    ok(c, v->loosening == 0, "children: no leash of theirs is wider than their parent's", "leash_json can only tighten: leave it out, or name less than the defaults of trotline-crawl(5)");
-    buf_printf(&advice, "it asks for %zu; the leash lets %d through by default, the rest is lost: loop over pages in collect, or ask with TL_PAGE", v->children, CHILDREN_MAX);
+    ok(c, v->loosening == 0, "children: no leash of theirs is wider than their parent's",
+       "leash_json can only tighten: leave it out, or name less than the defaults of trotline-crawl(5)");
+    buf_printf(&advice,
+               "it asks for %zu; the leash lets %d through by default, the rest is lost: loop over pages in collect, "
+               "or ask with TL_PAGE",
+               v->children, CHILDREN_MAX);
     ok(c, v->children <= CHILDREN_MAX, "children: no more than a fan-out", advice.data);
 }
 
@@ -197,12 +222,16 @@ static bool check_collect(struct check *c) {
     struct verdict first, second;
     bool came = apart(c, PLAIN_SOUND, 0, &first);
     AUTO_BUF struct buf advice = BUF_INIT;
-    buf_printf(&advice, "it gave status %d: %s; record the answers it needs in fixtures/*.http", came ? first.status : -1, first.text);
-    ok(c, came && first.rc == TL_OK && (first.status == TL_OK || first.status == TL_PARTIAL), "collect: succeeds on the recorded answers", advice.data);
+    buf_printf(&advice, "it gave status %d: %s; record the answers it needs in fixtures/*.http",
+               came ? first.status : -1, first.text);
+    ok(c, came && first.rc == TL_OK && (first.status == TL_OK || first.status == TL_PARTIAL),
+       "collect: succeeds on the recorded answers", advice.data);
     bool again = came && apart(c, PLAIN_SOUND, 0, &second);
-    ok(c, came && again && memcmp(&first.document, &second.document, sizeof first.document) == 0, "collect: twice the same, byte for byte",
+    ok(c, came && again && memcmp(&first.document, &second.document, sizeof first.document) == 0,
+       "collect: twice the same, byte for byte",
        "something in its output depends on time, chance or memory: use now_us and ids of the host, or leave it out");
-    ok(c, came && first.descriptors_after == first.descriptors_before, "collect: leaves no file open", "close what you open: tl_defer does it also when the run is cancelled");
+    ok(c, came && first.descriptors_after == first.descriptors_before, "collect: leaves no file open",
+       "close what you open: tl_defer does it also when the run is cancelled");
     if (c->collector->react) {
         buf_reset(&advice);
         buf_printf(&advice, "react gave %d: %s", first.react_status, first.text);
@@ -219,10 +248,13 @@ static void check_hostile(struct check *c) {
         AUTO_BUF struct buf name = BUF_INIT, advice = BUF_INIT;
         bool came = apart(c, (enum plain_fault)fault, 0, &v);
         buf_printf(&name, "hostile: %s", plain_fault_name[fault]);
-        buf_printf(&advice, "%s; see where: trotline collect %s --payload payload.json --fixtures fixtures --plain", v.text, c->file);
-        ok(c, came && v.descriptors_after == v.descriptors_before, name.data, came ? "it leaves a file open then" : advice.data);
+        buf_printf(&advice, "%s; see where: trotline collect %s --payload payload.json --fixtures fixtures --plain",
+                   v.text, c->file);
+        ok(c, came && v.descriptors_after == v.descriptors_before, name.data,
+           came ? "it leaves a file open then" : advice.data);
         if (fault == PLAIN_CANCEL && came && v.fetches)
-            ok(c, v.status == TL_CANCEL, "hostile: a cancelled run says so", "return the rc of tl_fetch when it is not TL_OK");
+            ok(c, v.status == TL_CANCEL, "hostile: a cancelled run says so",
+               "return the rc of tl_fetch when it is not TL_OK");
     }
 }
 
@@ -243,8 +275,21 @@ static void check_valgrind(struct check *c) {
     AUTO_BUF struct buf payload = BUF_INIT, fixtures = BUF_INIT;
     buf_printf(&payload, "%s/payload.json", c->folder);
     buf_printf(&fixtures, "%s/fixtures", c->folder);
-    const char *argv[] = {"valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite", program_path(), "-q", "collect", c->file, "--payload", payload.data,
-                          "--fixtures", fixtures.data, "--plain", NULL};
+    const char *argv[] = {"valgrind",
+                          "-q",
+                          "--error-exitcode=99",
+                          "--leak-check=full",
+                          "--errors-for-leak-kinds=definite",
+                          program_path(),
+                          "-q",
+                          "collect",
+                          c->file,
+                          "--payload",
+                          payload.data,
+                          "--fixtures",
+                          fixtures.data,
+                          "--plain",
+                          NULL};
     posix_spawn_file_actions_t files;
     if (access("/usr/bin/valgrind", X_OK)) {
         fprintf(c->out, "# leaks: not looked for, valgrind is not installed\n");
@@ -258,7 +303,8 @@ static void check_valgrind(struct check *c) {
     posix_spawn_file_actions_destroy(&files);
     if (rc || waitpid(pid, &status, 0) < 0)
         return;
-    ok(c, !(WIFEXITED(status) && WEXITSTATUS(status) == 99) && !WIFSIGNALED(status), "leaks: valgrind finds no fault and no leak",
+    ok(c, !(WIFEXITED(status) && WEXITSTATUS(status) == 99) && !WIFSIGNALED(status),
+       "leaks: valgrind finds no fault and no leak",
        "see them: valgrind --leak-check=full trotline collect ... --plain");
 }
 
@@ -311,7 +357,9 @@ int check_collector(const char *file, const char *folder, FILE *out) {
             check_valgrind(&c);
         }
     } else {
-        fprintf(out, "# collect: not tried, there is no payload.json in %s (trotline new collector NAME shows the form)\n", folder);
+        fprintf(out,
+                "# collect: not tried, there is no payload.json in %s (trotline new collector NAME shows the form)\n",
+                folder);
     }
     fprintf(out, "1..%d\n", c.number);
     remove_beside(&c);

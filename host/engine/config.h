@@ -1,4 +1,5 @@
-/* config.h - trotline.yml and crawl files: strict, typed by their schema, every fault with file:line:column and the nearest key. */
+/* config.h - trotline.yml and crawl files: strict, typed by their schema, every fault with file:line:column and the
+ * nearest key. */
 #ifndef TROTLINE_ENGINE_CONFIG_H
 #define TROTLINE_ENGINE_CONFIG_H
 #include <stdbool.h>
@@ -20,49 +21,57 @@ struct config_shard { /* of the backups: the first byte of an owner's digest */
 };
 struct config_collector {
     const char *name;
-    const char *const *path; /* NULL, or the free levels of the lake path in another order, NULL-ended (lake_order_check) */
-    struct tl_span options;  /* JSON object, or empty */
+    const char *const
+        *path; /* NULL, or the free levels of the lake path in another order, NULL-ended (lake_order_check) */
+    struct tl_span options; /* JSON object, or empty */
     int line, column;
 };
 struct config {
-    struct arena arena;      /* owns every text below */
-    const char *file;        /* NULL: no file was found, everything is default */
-    const char *folder;      /* relative paths start here */
+    struct arena arena;         /* owns every text below */
+    const char *file;           /* NULL: no file was found, everything is default */
+    const char *folder;         /* relative paths start here */
     const char *lake, *catalog; /* absolute, or a URL */
     const char *const *plugins; /* folders, absolute, NULL-ended: configured, user's, system's */
     const char *environment, *user_agent, *from;
-    struct leash leash;      /* the global one; leash_init where nothing is said */
-    struct { int64_t max /* 0: auto */, inflight, stall_us, run_us, memory; } workers;
+    struct leash leash; /* the global one; leash_init where nothing is said */
+    struct {
+        int64_t max /* 0: auto */, inflight, stall_us, run_us, memory;
+    } workers;
     struct {
         int64_t timeout_us, max_body, max_redirects, retries, per_host;
         int64_t full_every; /* of a page that its server calls unchanged; 0: never */
-        int64_t delay_us; /* -1: auto */
+        int64_t delay_us;   /* -1: auto */
         bool robots, private_allowed, http2;
         const char *proxy, *ca; /* ca: a file with certificates that are trusted beside the system's */
     } fetch;
-    const struct config_collector *collector; size_t collector_count;
-    const struct config_secret *secret; size_t secret_count;
-    const char *const *on_finish; size_t on_finish_count; /* shell commands */
+    const struct config_collector *collector;
+    size_t collector_count;
+    const struct config_secret *secret;
+    size_t secret_count;
+    const char *const *on_finish;
+    size_t on_finish_count;      /* shell commands */
     const char *tracked_backend; /* "catalog" or redis://... */
-    const struct config_shard *shard; size_t shard_count; /* never 0 */
+    const struct config_shard *shard;
+    size_t shard_count; /* never 0 */
 };
-/* path NULL: the search order of contracts 2. A file found in the working folder must belong to the caller or root. `set`: "key.sub=value"
- * texts of --set that name keys of trotline.yml are applied last; those of the crawl file are left to config_crawl, `leash` among them.
- * TROTLINE_LAKE, TROTLINE_CATALOG and TROTLINE_PLUGINS (folders before those of the file) beat the file, --set beats them. Relative
- * paths of the environment and of --set start at the working folder. EXIT_CONFIG; EXIT_USAGE for a --set without '='. After a failure
- * there is nothing to free. A secret's file that others can read is refused; it is not opened, and need not be there yet. */
+/* path NULL: the search order of contracts 2. A file found in the working folder must belong to the caller or root.
+ * `set`: "key.sub=value" texts of --set that name keys of trotline.yml are applied last; those of the crawl file are
+ * left to config_crawl, `leash` among them. TROTLINE_LAKE, TROTLINE_CATALOG and TROTLINE_PLUGINS (folders before those
+ * of the file) beat the file, --set beats them. Relative paths of the environment and of --set start at the working
+ * folder. EXIT_CONFIG; EXIT_USAGE for a --set without '='. After a failure there is nothing to free. A secret's file
+ * that others can read is refused; it is not opened, and need not be there yet. */
 int config_load(const char *path, const char *const *set, size_t set_count, struct config *out, struct fail *why);
 void config_free(struct config *c);
 const struct config_collector *config_collector(const struct config *c, const char *name); /* or NULL */
 
 struct crawl_line {
     const char *collector, *name; /* name: result_context_name, or NULL */
-    struct tl_span args;          /* JSON object as YAML typed it (args_check with yaml set); {target.*} filled in; or empty */
-    struct leash leash;           /* only what the line says; leash_init otherwise */
-    struct tl_span leash_given;   /* JSON of just the keys that were given, or empty */
-    int line, column;             /* of the entry in the file */
+    struct tl_span args; /* JSON object as YAML typed it (args_check with yaml set); {target.*} filled in; or empty */
+    struct leash leash;  /* only what the line says; leash_init otherwise */
+    struct tl_span leash_given; /* JSON of just the keys that were given, or empty */
+    int line, column;           /* of the entry in the file */
 };
-struct crawl_route { /* react: who else is told about which documents */
+struct crawl_route {                    /* react: who else is told about which documents */
     const char *on_collector, *on_type; /* on_type: a dataset's name, or NULL: any */
     const char *collector;
     struct tl_span args; /* JSON object or empty */
@@ -70,19 +79,23 @@ struct crawl_route { /* react: who else is told about which documents */
 };
 struct crawl {
     struct arena arena;
-    const char *file;              /* as named on the command line; NULL: made by `crawl URL` */
+    const char *file;                          /* as named on the command line; NULL: made by `crawl URL` */
     const char *name, *org, *project, *target; /* org, project, target may be NULL */
-    struct leash leash;            /* defaults, then what the file says */
-    struct crawl_line *line; size_t line_count;
-    struct crawl_route *route; size_t route_count;
-    struct tl_span json;           /* the whole file as canonical JSON (after --set): what `edited?` compares */
-    char sha256[SHA256_HEX];       /* of json */
-    bool lock;                     /* named crawls take a lock and keep state */
+    struct leash leash;                        /* defaults, then what the file says */
+    struct crawl_line *line;
+    size_t line_count;
+    struct crawl_route *route;
+    size_t route_count;
+    struct tl_span json;     /* the whole file as canonical JSON (after --set): what `edited?` compares */
+    char sha256[SHA256_HEX]; /* of json */
+    bool lock;               /* named crawls take a lock and keep state */
 };
 int config_crawl(const char *path, const char *const *set, size_t set_count, struct crawl *out, struct fail *why);
-int config_crawl_text(const char *file_name, struct tl_span text, const char *const *set, size_t set_count, struct crawl *out, struct fail *why);
-/* `crawl URL...`: named by the first host and path, no lock, no state. leash: leash_defaults with the flags put over it, or NULL.
- * http_args: what each line gets beside `url`, or empty. A URL that is none is EXIT_USAGE. */
-int config_crawl_urls(const char *const *url, size_t n, const struct leash *leash, struct tl_span http_args, struct crawl *out, struct fail *why);
+int config_crawl_text(const char *file_name, struct tl_span text, const char *const *set, size_t set_count,
+                      struct crawl *out, struct fail *why);
+/* `crawl URL...`: named by the first host and path, no lock, no state. leash: leash_defaults with the flags put over
+ * it, or NULL. http_args: what each line gets beside `url`, or empty. A URL that is none is EXIT_USAGE. */
+int config_crawl_urls(const char *const *url, size_t n, const struct leash *leash, struct tl_span http_args,
+                      struct crawl *out, struct fail *why);
 void config_crawl_free(struct crawl *c);
 #endif

@@ -1,4 +1,5 @@
-/* confine.c - see confine.h. Raw system calls: glibc has no wrappers for Landlock, and a filter of this size needs no library. */
+/* confine.c - see confine.h. Raw system calls: glibc has no wrappers for Landlock, and a filter of this size needs no
+ * library. */
 #include "engine/confine.h"
 
 #include <errno.h>
@@ -18,11 +19,38 @@
 
 #include "base/mem.h"
 
-/* What every worker reads: libraries and their data, certificates, and what name resolution asks. Not /etc as a whole. */
-static const char *const system_read[] = {"/usr", "/lib", "/lib64", "/lib32", "/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf",
-                                          "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/protocols", "/etc/ld.so.cache", "/etc/ld.so.preload", "/etc/localtime",
-                                          "/etc/alternatives", "/run/systemd/resolve", "/run/nscd", "/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", "/proc/self",
-                                          "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu", "/sys/fs/cgroup", NULL};
+/* What every worker reads: libraries and their data, certificates, and what name resolution asks. Not /etc as a whole.
+ */
+static const char *const system_read[] = {"/usr",
+                                          "/lib",
+                                          "/lib64",
+                                          "/lib32",
+                                          "/etc/ssl",
+                                          "/etc/pki",
+                                          "/etc/ca-certificates",
+                                          "/etc/resolv.conf",
+                                          "/etc/hosts",
+                                          "/etc/host.conf",
+                                          "/etc/nsswitch.conf",
+                                          "/etc/gai.conf",
+                                          "/etc/services",
+                                          "/etc/protocols",
+                                          "/etc/ld.so.cache",
+                                          "/etc/ld.so.preload",
+                                          "/etc/localtime",
+                                          "/etc/alternatives",
+                                          "/run/systemd/resolve",
+                                          "/run/nscd",
+                                          "/dev/null",
+                                          "/dev/zero",
+                                          "/dev/urandom",
+                                          "/dev/random",
+                                          "/proc/self",
+                                          "/proc/cpuinfo",
+                                          "/proc/meminfo",
+                                          "/sys/devices/system/cpu",
+                                          "/sys/fs/cgroup",
+                                          NULL};
 
 int confine_landlock_abi(void) {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -43,9 +71,11 @@ bool confine_seccomp(void) {
 enum { READING = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR };
 
 static uint64_t handled(int abi) {
-    uint64_t all = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                   LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-                   LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
+    uint64_t all = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+                   LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                   LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                   LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+                   LANDLOCK_ACCESS_FS_MAKE_SYM;
     if (abi >= 2)
         all |= LANDLOCK_ACCESS_FS_REFER;
     if (abi >= 3)
@@ -59,13 +89,15 @@ static void allow(int rules, const char *path, uint64_t access) {
     if (fd < 0 || fstat(fd, &st))
         return;
     if (!S_ISDIR(st.st_mode)) /* the kernel refuses folder rights for a file */
-        access &= LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+        access &= LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+                  LANDLOCK_ACCESS_FS_TRUNCATE;
     const struct landlock_path_beneath_attr attr = {.allowed_access = access, .parent_fd = fd};
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &attr, 0);
 }
 
-/* Writing alone, and, where the kernel can, no TCP, no abstract sockets, no signals to who is not confined in the same way. Whatever the
- * rules say, who has some cannot look into the memory of who has not: the supervisor's sockets are out of reach. */
+/* Writing alone, and, where the kernel can, no TCP, no abstract sockets, no signals to who is not confined in the same
+ * way. Whatever the rules say, who has some cannot look into the memory of who has not: the supervisor's sockets are
+ * out of reach. */
 static bool restrict_writing(const char *folder) {
     int abi = confine_landlock_abi();
     const struct {
@@ -90,11 +122,15 @@ static bool restrict_files(const struct confine *c) {
     if (rules < 0)
         return false;
     for (size_t i = 0; system_read[i]; i++)
-        allow(rules, system_read[i], READING | LANDLOCK_ACCESS_FS_EXECUTE); /* execute: mapping libraries; new programs are the filter's business */
+        allow(rules, system_read[i],
+              READING |
+                  LANDLOCK_ACCESS_FS_EXECUTE); /* execute: mapping libraries; new programs are the filter's business */
     for (size_t i = 0; c->read && c->read[i]; i++)
         allow(rules, c->read[i], READING | LANDLOCK_ACCESS_FS_EXECUTE);
     for (size_t i = 0; c->write && c->write[i]; i++)
-        allow(rules, c->write[i], handled(abi) & ~(uint64_t)(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK));
+        allow(rules, c->write[i],
+              handled(abi) & ~(uint64_t)(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                                         LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SOCK));
     return syscall(SYS_landlock_restrict_self, rules, 0) == 0;
 }
 
@@ -108,25 +144,70 @@ static bool restrict_files(const struct confine *c) {
 
 #ifdef MACHINE
 static const int refused[] = {
-    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, SYS_swapon,
-    SYS_swapoff, SYS_reboot, SYS_sethostname, SYS_setdomainname, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_bpf, SYS_perf_event_open,
-    SYS_userfaultfd, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_acct, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_quotactl, SYS_mknodat, SYS_open_by_handle_at,
-    SYS_name_to_handle_at, SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setgroups, SYS_capset, SYS_pidfd_send_signal, SYS_tkill,
-    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register,
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_unshare,
+    SYS_setns,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_reboot,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_acct,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_quotactl,
+    SYS_mknodat,
+    SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_capset,
+    SYS_pidfd_send_signal,
+    SYS_tkill,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
 #ifdef SYS_fork
-    SYS_fork, SYS_vfork, SYS_mknod,
+    SYS_fork,
+    SYS_vfork,
+    SYS_mknod,
 #endif
 };
-#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD(field)     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define ARGUMENT_LOW(n) (offsetof(struct seccomp_data, args) + 8 * (n)) /* both machines are little-endian */
-#define DENY BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define DENY            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 
 struct filter {
     struct sock_filter step[256];
     unsigned short n;
 };
 
-/* This machine's calls only, none of the list; and clone3, whose flags cannot be seen, is one that the kernel lacks: libc uses clone. */
+/* This machine's calls only, none of the list; and clone3, whose flags cannot be seen, is one that the kernel lacks:
+ * libc uses clone. */
 static void filter_begin(struct filter *f, const int *list, size_t count) {
     f->n = 0;
     f->step[f->n++] = (struct sock_filter)LOAD(arch);
@@ -170,16 +251,47 @@ static bool restrict_calls(void) {
     return filter_apply(&f);
 }
 
-/* Sockets; and what would take them from another process, from the kernel by a side door, or give a network of its own making. */
+/* Sockets; and what would take them from another process, from the kernel by a side door, or give a network of its own
+ * making. */
 static const int offline[] = {
-    SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_ptrace, SYS_process_vm_readv,
-    SYS_process_vm_writev, SYS_pidfd_getfd, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot,
-    SYS_open_by_handle_at, SYS_keyctl, SYS_add_key, SYS_request_key, SYS_setsid, SYS_setpgid /* what it starts ends with it */,
+    SYS_socket,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_accept,
+    SYS_accept4,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_getfd,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_open_by_handle_at,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_setsid,
+    SYS_setpgid /* what it starts ends with it */,
 #ifdef SYS_fsopen
-    SYS_fsopen, SYS_move_mount, SYS_open_tree,
+    SYS_fsopen,
+    SYS_move_mount,
+    SYS_open_tree,
 #endif
 };
-enum { NEW_SPACES = CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP };
+enum {
+    NEW_SPACES =
+        CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
+};
 
 static bool restrict_network(void) {
     struct filter f;

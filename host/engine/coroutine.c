@@ -1,4 +1,5 @@
-/* coroutine.c - see coroutine.h. ucontext: a round trip costs 2 µs (two sigprocmask calls) against some 200 µs of work a page. */
+/* coroutine.c - see coroutine.h. ucontext: a round trip costs 2 µs (two sigprocmask calls) against some 200 µs of work
+ * a page. */
 #include "engine/coroutine.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ static struct coroutine *running, *pool;
 static size_t pooled;
 enum { POOL_MOST = 256 };
 
-/* The sanitizer's own swapcontext warns on stderr that it cannot follow; it is told by hand, so libc's is the right one. */
+/* The sanitizer's own swapcontext warns on stderr that it cannot follow; it is told by hand, so libc's is the right
+ * one. */
 static int swap(ucontext_t *from, const ucontext_t *to) {
 #if FIBERS
     static int (*libc)(ucontext_t *, const ucontext_t *);
@@ -64,7 +66,8 @@ static size_t page_size(void) {
 
 static void stack_map(struct coroutine *c) {
     size_t guard = page_size();
-    char *map = mmap(NULL, COROUTINE_STACK + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    char *map = mmap(NULL, COROUTINE_STACK + guard, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (map == MAP_FAILED || mprotect(map, guard, PROT_NONE))
         abort();
     c->stack = map + guard;

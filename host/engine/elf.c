@@ -28,16 +28,19 @@ static bool is_the_linkers(const char *name) {
     return false;
 }
 
-static int read_symbols(const struct image *i, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, struct buf *names, size_t *count) {
+static int read_symbols(const struct image *i, const Elf64_Shdr *symbols, const Elf64_Shdr *strings, struct buf *names,
+                        size_t *count) {
     uint64_t n = symbols->sh_size / sizeof(Elf64_Sym);
-    const char *table = part(i, symbols->sh_offset, symbols->sh_size), *text = part(i, strings->sh_offset, strings->sh_size);
+    const char *table = part(i, symbols->sh_offset, symbols->sh_size),
+               *text = part(i, strings->sh_offset, strings->sh_size);
     if (!table || !text || strings->sh_size == 0 || text[strings->sh_size - 1] != '\0')
         return TL_INVALID;
     for (uint64_t k = 0; k < n; k++) {
         Elf64_Sym s;
         memcpy(&s, table + k * sizeof s, sizeof s);
         int bind = ELF64_ST_BIND(s.st_info), visibility = ELF64_ST_VISIBILITY(s.st_other);
-        if (s.st_shndx == SHN_UNDEF || bind == STB_LOCAL || (visibility != STV_DEFAULT && visibility != STV_PROTECTED) || s.st_name >= strings->sh_size)
+        if (s.st_shndx == SHN_UNDEF || bind == STB_LOCAL ||
+            (visibility != STV_DEFAULT && visibility != STV_PROTECTED) || s.st_name >= strings->sh_size)
             continue;
         if (is_the_linkers(text + s.st_name))
             continue;
@@ -55,7 +58,8 @@ static int read_image(const struct image *i, struct buf *names, size_t *count) {
     if (!head)
         return TL_INVALID;
     memcpy(&e, head, sizeof e);
-    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_shentsize != sizeof(Elf64_Shdr))
+    if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_ident[EI_CLASS] != ELFCLASS64 ||
+        e.e_shentsize != sizeof(Elf64_Shdr))
         return TL_INVALID;
     const char *sections = part(i, e.e_shoff, (uint64_t)e.e_shnum * sizeof(Elf64_Shdr));
     for (unsigned k = 0; sections && k < e.e_shnum; k++) {

@@ -3,6 +3,7 @@
 #define TROTLINE_ENGINE_ELF_H
 #include "base/buf.h"
 
-/* Names of the defined, visible dynamic symbols, separated by blanks, and how many. Every offset is checked. TL_INVALID. */
+/* Names of the defined, visible dynamic symbols, separated by blanks, and how many. Every offset is checked.
+ * TL_INVALID. */
 int elf_exported(const char *file, struct buf *names, size_t *count);
 #endif

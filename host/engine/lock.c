@@ -1,5 +1,5 @@
-/* lock.c - see lock.h. One file for all names: each locks the byte at the offset that its name hashes to (an open-file-description
- * lock, so it is released when the process ends, however it ends). */
+/* lock.c - see lock.h. One file for all names: each locks the byte at the offset that its name hashes to (an
+ * open-file-description lock, so it is released when the process ends, however it ends). */
 #include "engine/lock.h"
 
 #include <errno.h>
@@ -27,6 +27,9 @@ int lock_crawl(const char *catalog, const char *name, int *fd, struct fail *why)
     *fd = -1;
     errno = error;
     if (error == EAGAIN || error == EACCES)
-        return fail_exit(why, TL_REFUSED, EXIT_LOCKED, "another trotline is running the crawl '%s' on this catalog; wait for it, or stop it with: trotline stop ROOT (trotline ls shows ROOT)", name);
+        return fail_exit(why, TL_REFUSED, EXIT_LOCKED,
+                         "another trotline is running the crawl '%s' on this catalog; wait for it, or stop it with: "
+                         "trotline stop ROOT (trotline ls shows ROOT)",
+                         name);
     return fail_errno(why, TL_FAILED, "cannot lock %s", path.data);
 }

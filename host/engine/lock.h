@@ -3,6 +3,7 @@
 #define TROTLINE_ENGINE_LOCK_H
 #include "base/fail.h"
 
-/* Takes the lock of a crawl's name within one catalog. *fd holds it until it is closed. Held by another: TL_REFUSED and EXIT_LOCKED. */
+/* Takes the lock of a crawl's name within one catalog. *fd holds it until it is closed. Held by another: TL_REFUSED and
+ * EXIT_LOCKED. */
 int lock_crawl(const char *catalog, const char *name, int *fd, struct fail *why);
 #endif

@@ -19,8 +19,14 @@
 #include "engine/secret.h"
 #include "net/url.h"
 
-const char *const plain_fault_name[PLAIN_FAULTS] = {"sound", "bodies cut in half", "empty bodies", "500 to everything", "the same page for ever",
-                                                    "a huge body", "garbage", "cancelled while it fetches"};
+const char *const plain_fault_name[PLAIN_FAULTS] = {"sound",
+                                                    "bodies cut in half",
+                                                    "empty bodies",
+                                                    "500 to everything",
+                                                    "the same page for ever",
+                                                    "a huge body",
+                                                    "garbage",
+                                                    "cancelled while it fetches"};
 static const int64_t FIXED_US = 1767225600000000; /* 2026-01-01 */
 
 static struct plain *plain_of(struct run *r) {
@@ -104,8 +110,14 @@ static int fetch(struct run *r, const struct tl_request *q, int attach_fd, struc
         snprintf(a->text, sizeof a->text, "nothing is fetched here");
         return TL_OK;
     }
-    const struct fetch_env env = {.ctx = r, .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed, .host_named = env_host_named,
-                                  .secret_named = env_secret_named, .secret = env_secret};
+    const struct fetch_env env = {.ctx = r,
+                                  .first = r->wire_bytes == 0 && !r->http_status,
+                                  .sleep = env_sleep,
+                                  .exchange = env_exchange,
+                                  .host_allowed = env_host_allowed,
+                                  .host_named = env_host_named,
+                                  .secret_named = env_secret_named,
+                                  .secret = env_secret};
     return fetch_get(p->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
@@ -134,7 +146,8 @@ static void say(struct run *r, enum tl_level level, const char *text) {
         p->o->log(level, text);
 }
 
-static const struct run_backend backend = {.sleep = sleep_us, .fetch = fetch, .attach = attach, .unattach = unattach, .log = say};
+static const struct run_backend backend = {
+    .sleep = sleep_us, .fetch = fetch, .attach = attach, .unattach = unattach, .log = say};
 
 /* ---- secrets */
 
@@ -154,10 +167,22 @@ static void open_net(struct plain *p) {
     const struct config *c = p->o->config;
     if (!c || p->o->fixtures)
         return;
-    const struct transfer_setup setup = {.user_agent = c->user_agent, .proxy = c->fetch.proxy, .ca = c->fetch.ca, .http2 = c->fetch.http2, .max_connections_per_host = 4, .max_connections = 16};
-    const struct fetch_policy policy = {.user_agent = c->user_agent, .from = c->from, .timeout_us = c->fetch.timeout_us, .max_body = c->fetch.max_body,
-                                        .max_redirects = c->fetch.max_redirects, .retries = c->fetch.retries, .pacing = {(int)c->fetch.per_host, c->fetch.delay_us},
-                                        .robots = c->fetch.robots, .private_allowed = c->fetch.private_allowed, .proxied = c->fetch.proxy != NULL};
+    const struct transfer_setup setup = {.user_agent = c->user_agent,
+                                         .proxy = c->fetch.proxy,
+                                         .ca = c->fetch.ca,
+                                         .http2 = c->fetch.http2,
+                                         .max_connections_per_host = 4,
+                                         .max_connections = 16};
+    const struct fetch_policy policy = {.user_agent = c->user_agent,
+                                        .from = c->from,
+                                        .timeout_us = c->fetch.timeout_us,
+                                        .max_body = c->fetch.max_body,
+                                        .max_redirects = c->fetch.max_redirects,
+                                        .retries = c->fetch.retries,
+                                        .pacing = {(int)c->fetch.per_host, c->fetch.delay_us},
+                                        .robots = c->fetch.robots,
+                                        .private_allowed = c->fetch.private_allowed,
+                                        .proxied = c->fetch.proxy != NULL};
     p->pacing = mem_alloc(sizeof *p->pacing);
     p->pool = transfer_pool_new(&setup);
     p->fetcher = fetch_new(&policy, p->pacing, 0);
@@ -196,8 +221,9 @@ static bool loosens(struct tl_span wish) {
     struct leash usual, asked;
     leash_defaults(&usual);
     leash_defaults(&asked);
-    bool more = wish.len && (leash_from_json(&asked, wish, NULL) != TL_OK || asked.depth > usual.depth || asked.fanout > usual.fanout || asked.runs > usual.runs ||
-                              asked.bytes > usual.bytes || asked.time_us > usual.time_us);
+    bool more = wish.len && (leash_from_json(&asked, wish, NULL) != TL_OK || asked.depth > usual.depth ||
+                             asked.fanout > usual.fanout || asked.runs > usual.runs || asked.bytes > usual.bytes ||
+                             asked.time_us > usual.time_us);
     for (size_t i = 0; i < asked.host_count; i++)
         more = more || strcmp(asked.host[i], "*") == 0;
     leash_free(&asked);
@@ -233,7 +259,9 @@ static void run_once(struct plain *p, struct run *r, void *self, const void *arg
         out->react_status = run_react(r, self, &doc, args);
     }
     list_children(r, out);
-    if (run_needs_document(r) && run_document(r, &out->document, p->o->attach_folder ? p->o->attach_folder : "attachments", &sums, &summary, &attachments))
+    if (run_needs_document(r) &&
+        run_document(r, &out->document, p->o->attach_folder ? p->o->attach_folder : "attachments", &sums, &summary,
+                     &attachments))
         r->status = run_fail(r, TL_FAILED, "memory", "the document does not fit");
     out->status = r->status;
     out->fetches = p->fetches;
@@ -249,7 +277,8 @@ static int with_args(struct plain *p, struct run *r, void *self, struct plain_re
     int rc = args_check(&described, p->o->payload, false, &a, why);
     if (!rc) {
         identify(p, r, &a);
-        rc = args_fill(r->collector->arguments, r->collector->arguments_size, r->payload, &r->arena, &secrets, &args, why);
+        rc = args_fill(r->collector->arguments, r->collector->arguments_size, r->payload, &r->arena, &secrets, &args,
+                       why);
     }
     if (p->o->memory)
         r->arena.max = r->arena.used + p->o->memory;
@@ -273,7 +302,8 @@ int plain_run(const struct plain_options *o, struct plain_result *out, struct fa
     read_secrets(&p);
     open_net(&p);
     if (c->options)
-        rc = args_fill(c->options, c->options_size, o->options.len ? o->options : span_of("{}"), &memory, &secrets, &options, why);
+        rc = args_fill(c->options, c->options_size, o->options.len ? o->options : span_of("{}"), &memory, &secrets,
+                       &options, why);
     if (!rc && c->open && (rc = c->open(&run_host, options, &self)))
         fail_set(why, rc, "%s: open failed (%d)", o->file, rc);
     if (!rc) {

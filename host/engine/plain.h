@@ -1,8 +1,8 @@
-/* plain.h - a collector in this very process, without supervisor, worker, lake or catalog: for people with a debugger, for `collect`
- * and for the contract test.
+/* plain.h - a collector in this very process, without supervisor, worker, lake or catalog: for people with a debugger,
+ * for `collect` and for the contract test.
  *
- * The same services (run.h) stand on a backend that really blocks. Answers come from the network, or from recorded fixtures, with a
- * fault on request; ids and times can be fixed, so that the same input gives the same bytes. */
+ * The same services (run.h) stand on a backend that really blocks. Answers come from the network, or from recorded
+ * fixtures, with a fault on request; ids and times can be fixed, so that the same input gives the same bytes. */
 #ifndef TROTLINE_ENGINE_PLAIN_H
 #define TROTLINE_ENGINE_PLAIN_H
 #include "base/fail.h"
@@ -10,8 +10,17 @@
 #include "engine/run.h"
 
 /* What a recorded server does wrong. */
-enum plain_fault { PLAIN_SOUND, PLAIN_CUT, PLAIN_EMPTY, PLAIN_500, PLAIN_LOOP /* every answer is the first one */, PLAIN_HUGE, PLAIN_GARBAGE,
-    PLAIN_CANCEL /* the first fetch is cancelled */, PLAIN_FAULTS };
+enum plain_fault {
+    PLAIN_SOUND,
+    PLAIN_CUT,
+    PLAIN_EMPTY,
+    PLAIN_500,
+    PLAIN_LOOP /* every answer is the first one */,
+    PLAIN_HUGE,
+    PLAIN_GARBAGE,
+    PLAIN_CANCEL /* the first fetch is cancelled */,
+    PLAIN_FAULTS
+};
 extern const char *const plain_fault_name[PLAIN_FAULTS];
 struct plain_fixture { /* one recorded answer */
     char *url;
@@ -31,17 +40,17 @@ struct plain_options {
     struct tl_span options, payload;       /* JSON objects */
     const struct plain_fixtures *fixtures; /* NULL: the network */
     enum plain_fault fault;
-    size_t memory;                         /* of the run's arena; 0: as always */
-    bool fixed;                            /* ids and times that are always the same */
-    bool react;                            /* react to the own document, too */
-    const char *attach_folder;             /* where attachments go; NULL: they are refused */
+    size_t memory;             /* of the run's arena; 0: as always */
+    bool fixed;                /* ids and times that are always the same */
+    bool react;                /* react to the own document, too */
+    const char *attach_folder; /* where attachments go; NULL: they are refused */
     void (*log)(enum tl_level level, const char *text);
 };
 struct plain_result {
     int status, react_status;
     char error[RUN_TEXT_MAX];
-    struct buf document;  /* empty: there is none */
-    struct buf children;  /* one JSON object a line: {"collector", "args", "flags"} */
+    struct buf document; /* empty: there is none */
+    struct buf children; /* one JSON object a line: {"collector", "args", "flags"} */
     size_t child_count, fetches;
     size_t loosening; /* children that ask for more than the default leash; they would get no more than it */
 };

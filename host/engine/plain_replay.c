@@ -1,4 +1,5 @@
-/* plain_replay.c - recorded answers: read from a folder, given back as if they had been fetched, whole or with a fault. */
+/* plain_replay.c - recorded answers: read from a folder, given back as if they had been fetched, whole or with a fault.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,9 @@ static int add_fixture(struct plain_fixtures *f, int folder, const char *name, c
         return fail_errno(why, TL_FAILED, "cannot read the fixture %s/%s", path, name);
     char *line = text.data ? memchr(text.data, '\n', text.len) : NULL;
     if (!line || strncmp(line + 1, "HTTP/", 5) != 0)
-        return fail_set(why, TL_INVALID, "%s/%s: a fixture begins with its URL on a line of its own, then the answer, from HTTP/1.1 on", path, name);
+        return fail_set(why, TL_INVALID,
+                        "%s/%s: a fixture begins with its URL on a line of its own, then the answer, from HTTP/1.1 on",
+                        path, name);
     f->item = mem_array(f->item, f->count + 1, sizeof *f->item);
     struct plain_fixture *x = &f->item[f->count++];
     size_t len = (size_t)(line - text.data);
@@ -98,7 +101,8 @@ static const char *take_head(struct run *r, struct fetch_answer *a, const struct
         if (colon && at != raw->data) {
             const char *value = colon + 1 + strspn(colon + 1, " \t");
             struct tl_header *h = &a->header[a->header_count++];
-            *h = (struct tl_header){arena_text(&r->arena, at, (size_t)(colon - at)), arena_text(&r->arena, value, (size_t)(at + len - value)), NULL};
+            *h = (struct tl_header){arena_text(&r->arena, at, (size_t)(colon - at)),
+                                    arena_text(&r->arena, value, (size_t)(at + len - value)), NULL};
             if (!h->name || !h->value)
                 return NULL;
         }
@@ -141,7 +145,8 @@ static int no_memory(struct fetch_answer *a) {
 }
 
 int plain_replay(struct plain *p, struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
-    const struct plain_fixture *x = p->o->fault == PLAIN_LOOP && p->o->fixtures->count ? &p->o->fixtures->item[0] : find(p->o->fixtures, q->url);
+    const struct plain_fixture *x =
+        p->o->fault == PLAIN_LOOP && p->o->fixtures->count ? &p->o->fixtures->item[0] : find(p->o->fixtures, q->url);
     memset(a, 0, sizeof *a);
     if (p->o->fault == PLAIN_CANCEL || p->fetches > LOOP_MOST) {
         p->cancelled = true;

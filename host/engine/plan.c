@@ -68,12 +68,15 @@ static void look_back(struct plan *p, const struct config *config, const struct 
     const struct store_value name = store_text(crawl->name);
     if (access(config->catalog, R_OK) || store_open(config->catalog, STORE_READ, &store, &why))
         return;
-    store_query(store, "SELECT runs, documents, bytes, (julianday(finished_at) - julianday(started_at)) * 86400.0 FROM crawls "
-                       "WHERE crawl = $1 AND finished_at IS NOT NULL ORDER BY started_at DESC", &name, 1, read_earlier, p, &why);
+    store_query(store,
+                "SELECT runs, documents, bytes, (julianday(finished_at) - julianday(started_at)) * 86400.0 FROM crawls "
+                "WHERE crawl = $1 AND finished_at IS NOT NULL ORDER BY started_at DESC",
+                &name, 1, read_earlier, p, &why);
     store_close(store);
 }
 
-int plan_print(const struct config *config, const struct crawl *crawl, const struct plugin_set *plugins, int format, FILE *out) {
+int plan_print(const struct config *config, const struct crawl *crawl, const struct plugin_set *plugins, int format,
+               FILE *out) {
     struct plan p = {0};
     char size[TIME_TEXT], elapsed[TIME_TEXT];
     (void)plugins;
@@ -107,8 +110,8 @@ int plan_print(const struct config *config, const struct crawl *crawl, const str
         if (p.earlier) {
             time_size_text(p.last_bytes, size);
             time_duration_text((int64_t)(p.last_seconds * 1e6), elapsed);
-            buf_printf(&text, "last time %lld runs, %lld documents, %s in %s (%lld earlier crawls)\n", (long long)p.last_runs, (long long)p.last_documents, size, elapsed,
-                       (long long)p.earlier);
+            buf_printf(&text, "last time %lld runs, %lld documents, %s in %s (%lld earlier crawls)\n",
+                       (long long)p.last_runs, (long long)p.last_documents, size, elapsed, (long long)p.earlier);
         }
     }
     fwrite(text.data, 1, text.len, out);

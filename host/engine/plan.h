@@ -7,5 +7,6 @@
 #include "engine/plugin.h"
 
 /* Prints and fetches nothing, makes nothing. format: cmd_format's CMD_TABLE or CMD_JSON. Returns an exit code. */
-int plan_print(const struct config *config, const struct crawl *crawl, const struct plugin_set *plugins, int format, FILE *out);
+int plan_print(const struct config *config, const struct crawl *crawl, const struct plugin_set *plugins, int format,
+               FILE *out);
 #endif

@@ -235,7 +235,8 @@ static int64_t prune_folder(int at, const char *name, int64_t before_us) {
 int64_t plugin_cache_prune(int64_t before_us) {
     struct plugin_cache c;
     plugin_cache_open(&c);
-    int64_t count = c.folder >= 0 ? prune_folder(c.folder, NULL, before_us) + prune_folder(c.folder, "index", before_us) : 0;
+    int64_t count =
+        c.folder >= 0 ? prune_folder(c.folder, NULL, before_us) + prune_folder(c.folder, "index", before_us) : 0;
     plugin_cache_close(&c);
     return count;
 }

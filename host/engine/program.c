@@ -13,7 +13,8 @@ static char path[PATH_MAX] = "/proc/self/exe";
 static char *environment[10];
 
 void program_setup(void) {
-    static const char *const passed[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD", "TROTLINE_FAULT"};
+    static const char *const passed[] = {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "LD_PRELOAD",
+                                         "TROTLINE_FAULT"};
     char found[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", found, sizeof found - 1);
     if (n > 0) {

@@ -575,8 +575,10 @@ static int on_url(struct import *m, const struct tl_json *line) {
     struct url_line x = {.at_us = 0};
     int rc = DECODE(m, line, url_fields, &x);
     struct store_fetched f = {.believed = x.believed, .plain = x.plain, .at_us = x.at_us};
-    if (rc || (rc = identity(m, x.asked, &f.asked)) || (rc = identity(m, x.source.len ? x.source : x.asked, &f.source)) ||
-        (rc = identity(m, x.url.len ? x.url : f.source.text, &f.url)) || (x.claim.len && (rc = identity(m, x.claim, &f.claim))))
+    if (rc || (rc = identity(m, x.asked, &f.asked)) ||
+        (rc = identity(m, x.source.len ? x.source : x.asked, &f.source)) ||
+        (rc = identity(m, x.url.len ? x.url : f.source.text, &f.url)) ||
+        (x.claim.len && (rc = identity(m, x.claim, &f.claim))))
         return rc;
     rc = store_import_url(m->s, &x.run_id, &f);
     if (rc == TL_NOTFOUND)
@@ -590,12 +592,13 @@ struct validator_line {
     const char *credential, *etag, *last_modified;
     int64_t at_us;
 };
-static const struct field validator_fields[] = {{"run_id", F_ID, true, offsetof(struct validator_line, run_id)},
-                                                {"url", F_SPAN, true, offsetof(struct validator_line, url)},
-                                                {"credential", F_TEXT, false, offsetof(struct validator_line, credential)},
-                                                {"etag", F_TEXT, false, offsetof(struct validator_line, etag)},
-                                                {"last_modified", F_TEXT, false, offsetof(struct validator_line, last_modified)},
-                                                {"at_us", F_INT, true, offsetof(struct validator_line, at_us)}};
+static const struct field validator_fields[] = {
+    {"run_id", F_ID, true, offsetof(struct validator_line, run_id)},
+    {"url", F_SPAN, true, offsetof(struct validator_line, url)},
+    {"credential", F_TEXT, false, offsetof(struct validator_line, credential)},
+    {"etag", F_TEXT, false, offsetof(struct validator_line, etag)},
+    {"last_modified", F_TEXT, false, offsetof(struct validator_line, last_modified)},
+    {"at_us", F_INT, true, offsetof(struct validator_line, at_us)}};
 
 static int on_validator(struct import *m, const struct tl_json *line) {
     struct validator_line x = {.at_us = 0};
@@ -616,10 +619,9 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
     static const struct {
         const char *kind;
         int (*take)(struct import *m, const struct tl_json *line);
-    } kinds[] = {{"run", on_run},       {"document", on_document}, {"collector", on_collector},
-                 {"target", on_target}, {"scope", on_scope},       {"leashed", on_leashed},
-                 {"edge", on_edge},     {"event", on_event},       {"crawl", on_crawl},
-                 {"url", on_url},       {"validator", on_validator}};
+    } kinds[] = {{"run", on_run},     {"document", on_document}, {"collector", on_collector}, {"target", on_target},
+                 {"scope", on_scope}, {"leashed", on_leashed},   {"edge", on_edge},           {"event", on_event},
+                 {"crawl", on_crawl}, {"url", on_url},           {"validator", on_validator}};
     struct import *m = ctx;
     size_t i = 0;
     while (i < COUNT_OF(kinds) && !span_eq(kind, kinds[i].kind))

@@ -17,7 +17,8 @@ struct run_defer {
     void *arg;
 };
 
-struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector, struct hash *hash) {
+struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector,
+                    struct hash *hash) {
     struct run *r = mem_alloc(sizeof *r);
     r->pub.host = &run_host;
     r->backend = backend;
@@ -89,7 +90,8 @@ static int host_defer(struct tl_run *pub, void (*f)(void *), void *arg) {
     struct run *r = run_of(pub);
     struct run_defer *d = f ? arena_alloc(&r->arena, sizeof *d) : NULL;
     if (!d)
-        return run_fail(r, f ? TL_FAILED : TL_INVALID, "memory", "defer: %s", f ? "the run's memory is used up" : "no function");
+        return run_fail(r, f ? TL_FAILED : TL_INVALID, "memory", "defer: %s",
+                        f ? "the run's memory is used up" : "no function");
     *d = (struct run_defer){r->defer, f, arg};
     r->defer = d;
     return TL_OK;
@@ -121,7 +123,8 @@ static struct tl_span host_payload(struct tl_run *pub) {
 
 static const struct tl_lineage *host_lineage(struct tl_run *pub) {
     struct run *r = run_of(pub);
-    r->lineage = (struct tl_lineage){sizeof r->lineage, r->run_id, r->root_id, r->parent_id, r->depth, r->crawl, r->org, r->project, r->target};
+    r->lineage = (struct tl_lineage){sizeof r->lineage, r->run_id, r->root_id, r->parent_id, r->depth,
+                                     r->crawl,          r->org,    r->project, r->target};
     return &r->lineage;
 }
 
@@ -148,7 +151,8 @@ static int host_state_get(struct tl_run *pub, const char *key, struct tl_span *v
 static int host_state_put(struct tl_run *pub, const char *key, struct tl_span value) {
     struct run *r = run_of(pub);
     if (!key || !*key || strlen(key) > 200 || value.len > RUN_STATE_MAX)
-        return run_fail(r, TL_INVALID, "invalid", "state: keys have 1 to 200 bytes, values at most %d KiB", RUN_STATE_MAX / 1024);
+        return run_fail(r, TL_INVALID, "invalid", "state: keys have 1 to 200 bytes, values at most %d KiB",
+                        RUN_STATE_MAX / 1024);
     char *name = arena_text(&r->arena, key, strlen(key)), *copy = arena_span(&r->arena, value);
     if (!name || !copy || r->state_count >= 1000)
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up, or it keeps over 1,000 states");
@@ -203,7 +207,8 @@ static int host_process_end(struct tl_run *pub, int *status, struct tl_span *err
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
 
-/* What is taken over by the collector is the run's no more; that something was refused stays on record, should it say so in the end. */
+/* What is taken over by the collector is the run's no more; that something was refused stays on record, should it say
+ * so in the end. */
 static const char *host_reason(struct tl_run *pub) {
     struct run *r = run_of(pub);
     const char *text = r->error[0] ? arena_text(&r->arena, r->error, strlen(r->error)) : NULL;
@@ -265,7 +270,8 @@ static int host_url(struct tl_run *pub, const char *base, const char *ref, const
     AUTO_BUF struct buf base_text = BUF_INIT, href = BUF_INIT;
     struct url from, to;
     *absolute = NULL;
-    if (!ref || (base && url_parse(&base_text, span_of(base), NULL, &from)) || url_resolve(&href, base ? &from : NULL, span_of(ref), true, &to))
+    if (!ref || (base && url_parse(&base_text, span_of(base), NULL, &from)) ||
+        url_resolve(&href, base ? &from : NULL, span_of(ref), true, &to))
         return TL_INVALID;
     *absolute = arena_text(&r->arena, href.data, href.len);
     return *absolute ? TL_OK : TL_FAILED;
@@ -276,27 +282,55 @@ static int host_item(struct tl_run *pub, const struct tl_element *e) {
     return run_fail(run_of(pub), TL_UNSUPPORTED, "invalid", "items are made in convert only");
 }
 
-const struct tl_host run_host = {
-    .struct_size = sizeof run_host, .abi_minor = TL_ABI_MINOR, .alloc = host_alloc, .defer = host_defer, .fetch = run_fetch,
-    .sleep = host_sleep, .yield = host_yield, .now_us = host_now_us, .payload = host_payload, .lineage = host_lineage,
-    .put = run_put, .attach = run_attach, .attach_file = run_attach_file, .state_get = host_state_get, .state_put = host_state_put,
-    .spawn = run_spawn, .result_name = host_result_name, .exec = host_exec, .cache_dir = host_cache_dir, .fail = host_fail,
-    .log = host_log, .html = run_html, .put_links = run_put_links, .json = host_json, .json_next = host_json_next,
-    .json_text = host_json_text, .url = host_url, .element = run_element, .item = host_item, .link = run_link,
-    .process_start = host_process_start, .process_write = host_process_write, .process_line = host_process_line, .process_end = host_process_end,
-    .reason = host_reason};
+const struct tl_host run_host = {.struct_size = sizeof run_host,
+                                 .abi_minor = TL_ABI_MINOR,
+                                 .alloc = host_alloc,
+                                 .defer = host_defer,
+                                 .fetch = run_fetch,
+                                 .sleep = host_sleep,
+                                 .yield = host_yield,
+                                 .now_us = host_now_us,
+                                 .payload = host_payload,
+                                 .lineage = host_lineage,
+                                 .put = run_put,
+                                 .attach = run_attach,
+                                 .attach_file = run_attach_file,
+                                 .state_get = host_state_get,
+                                 .state_put = host_state_put,
+                                 .spawn = run_spawn,
+                                 .result_name = host_result_name,
+                                 .exec = host_exec,
+                                 .cache_dir = host_cache_dir,
+                                 .fail = host_fail,
+                                 .log = host_log,
+                                 .html = run_html,
+                                 .put_links = run_put_links,
+                                 .json = host_json,
+                                 .json_next = host_json_next,
+                                 .json_text = host_json_text,
+                                 .url = host_url,
+                                 .element = run_element,
+                                 .item = host_item,
+                                 .link = run_link,
+                                 .process_start = host_process_start,
+                                 .process_write = host_process_write,
+                                 .process_line = host_process_line,
+                                 .process_end = host_process_end,
+                                 .reason = host_reason};
 
 /* ---- collect and react */
 
 void run_collect(struct run *r, void *self, const void *args) {
     r->started_us = time_now_us();
-    int rc = r->collector->collect ? r->collector->collect(self, &r->pub, args) : run_fail(r, TL_UNSUPPORTED, "invalid", "this collector cannot collect");
+    int rc = r->collector->collect ? r->collector->collect(self, &r->pub, args)
+                                   : run_fail(r, TL_UNSUPPORTED, "invalid", "this collector cannot collect");
     r->finished_us = time_now_us();
     if (r->finished_us < r->started_us) /* the clock was set back */
         r->finished_us = r->started_us;
     if (r->cancelled && rc != TL_OK)
         rc = TL_CANCEL;
-    if (r->refusal && r->refused && rc != TL_OK && rc != TL_PARTIAL) /* of a part of several, the rest is worth keeping */
+    if (r->refusal && r->refused && rc != TL_OK &&
+        rc != TL_PARTIAL) /* of a part of several, the rest is worth keeping */
         rc = TL_REFUSED;
     switch (rc) {
     case TL_OK:
@@ -329,7 +363,11 @@ int run_react(struct run *r, void *self, const struct tl_document *doc, const vo
 }
 
 struct tl_document run_own_document(const struct run *r, const char *url) {
-    return (struct tl_document){.struct_size = sizeof(struct tl_document), .result_id = r->result_id, .run_id = r->run_id, .collector = r->collector->name, .url = url};
+    return (struct tl_document){.struct_size = sizeof(struct tl_document),
+                                .result_id = r->result_id,
+                                .run_id = r->run_id,
+                                .collector = r->collector->name,
+                                .url = url};
 }
 
 bool run_needs_document(const struct run *r) {

@@ -1,7 +1,8 @@
 /* run.h - one invocation of a collector: what it was given, what it has made so far, and the services it may call.
  *
- * The services (struct tl_host) are implemented here once; what waits is asked of a backend, so that the same collector runs on a
- * coroutine in a worker, or plainly in one process. A run owns everything it hands to its collector until run_free. */
+ * The services (struct tl_host) are implemented here once; what waits is asked of a backend, so that the same collector
+ * runs on a coroutine in a worker, or plainly in one process. A run owns everything it hands to its collector until
+ * run_free. */
 #ifndef TROTLINE_ENGINE_RUN_H
 #define TROTLINE_ENGINE_RUN_H
 #include <stdbool.h>
@@ -14,25 +15,34 @@
 #include "trotline.h"
 
 enum {
-    RUN_ARENA_MAX = 128 << 20, RUN_ELEMENTS_MAX = 100000, RUN_DATASETS_MAX = 64, RUN_WISHES_MAX = 200000, RUN_PAYLOAD_MAX = 32 * 1024,
-    RUN_TEXT_MAX = 1500, RUN_INLINE_MAX = 8 << 20, RUN_STATE_MAX = 32 * 1024, RUN_ATTACHMENTS_MAX = 1000
+    RUN_ARENA_MAX = 128 << 20,
+    RUN_ELEMENTS_MAX = 100000,
+    RUN_DATASETS_MAX = 64,
+    RUN_WISHES_MAX = 200000,
+    RUN_PAYLOAD_MAX = 32 * 1024,
+    RUN_TEXT_MAX = 1500,
+    RUN_INLINE_MAX = 8 << 20,
+    RUN_STATE_MAX = 32 * 1024,
+    RUN_ATTACHMENTS_MAX = 1000
 };
 
 struct run;
 struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*sleep)(struct run *, int64_t us);
-    int (*fetch)(struct run *, const struct tl_request *, int attach_fd, struct fetch_answer *); /* TL_OK or TL_CANCEL */
-    int (*state_get)(struct run *, const char *key, struct buf *value);                       /* TL_NOTFOUND */
+    int (*fetch)(struct run *, const struct tl_request *, int attach_fd,
+                 struct fetch_answer *);                                /* TL_OK or TL_CANCEL */
+    int (*state_get)(struct run *, const char *key, struct buf *value); /* TL_NOTFOUND */
     int (*exec)(struct run *, struct tl_program *);
     int (*process_start)(struct run *, const struct tl_program *);
     int (*process_write)(struct run *, struct tl_span);
     int (*process_line)(struct run *, struct tl_span *line);
     int (*process_end)(struct run *, int *status, struct tl_span *err);
-    int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd);    /* a new file in staging */
-    void (*unattach)(struct run *, const char *staged_name);                                    /* away with it again */
+    int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd); /* a new file in staging */
+    void (*unattach)(struct run *, const char *staged_name);                                /* away with it again */
     const char *(*cache_dir)(struct run *);
-    int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag, struct buf *last_modified); /* TL_NOTFOUND */
-    bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
+    int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag,
+                      struct buf *last_modified); /* TL_NOTFOUND */
+    bool (*known)(struct run *, uint64_t tag);    /* a child that was accepted before, at this depth or a smaller one */
     void (*log)(struct run *, enum tl_level, const char *text);
 };
 
@@ -68,7 +78,7 @@ struct run_response;
 struct run {
     struct tl_run pub; /* first: what the collector sees */
     const struct run_backend *backend;
-    void *ctx;         /* the backend's */
+    void *ctx; /* the backend's */
     const struct tl_collector *collector;
     struct hash *hash;
     struct hash_key key; /* for tags */
@@ -104,9 +114,9 @@ struct run {
     int64_t started_us, finished_us, bytes, wire_bytes;
     int http_status;
     const char *final_url;
-    const char *asked_url; /* of the last request, as asked; NULL: none, or one that is no GET */
-    const char *canonical; /* what its page says is its canonical URL, absolute; NULL: nothing */
-    bool plain;            /* its answer came whole, to a GET without body, range and secrets */
+    const char *asked_url;               /* of the last request, as asked; NULL: none, or one that is no GET */
+    const char *canonical;               /* what its page says is its canonical URL, absolute; NULL: nothing */
+    bool plain;                          /* its answer came whole, to a GET without body, range and secrets */
     uint64_t payload_names, payload_tag; /* run_spawn.c */
     uint64_t own_name_tag, head[5], head_tag;
 
@@ -123,18 +133,20 @@ struct run {
     const struct tl_html *own_links; /* what run_put_links wrote, for a reaction in the same breath */
 
     /* how it ended */
-    int status;            /* a tl_status */
-    const char *reason;    /* one word, or NULL */
-    const char *refusal;   /* hosts, robots, guard, scheme, or NULL */
+    int status;          /* a tl_status */
+    const char *reason;  /* one word, or NULL */
+    const char *refusal; /* hosts, robots, guard, scheme, or NULL */
     char error[RUN_TEXT_MAX];
-    int64_t not_before_us; /* of TL_RETRY; 0: the host's back-off */
+    int64_t not_before_us;             /* of TL_RETRY; 0: the host's back-off */
     bool cancelled, reacting, refused; /* refused: reason and error are of a refusal */
 };
 
-struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector, struct hash *hash);
-void run_free(struct run *r);              /* defers first, newest first */
+struct run *run_new(const struct run_backend *backend, void *ctx, const struct tl_collector *collector,
+                    struct hash *hash);
+void run_free(struct run *r); /* defers first, newest first */
 void run_begin_defers(struct run *r);
-int run_fail(struct run *r, int status, const char *reason, const char *fmt, ...) TL_PRINTF(4, 5); /* the first one stays */
+int run_fail(struct run *r, int status, const char *reason, const char *fmt, ...)
+    TL_PRINTF(4, 5); /* the first one stays */
 
 /* Calls collect and brings its result into one of the statuses. */
 void run_collect(struct run *r, void *self, const void *args);
@@ -143,7 +155,8 @@ int run_react(struct run *r, void *self, const struct tl_document *doc, const vo
 struct tl_document run_own_document(const struct run *r, const char *url);
 /* The document of what the run has made; false: it needs none (unchanged, refused, to be retried, cancelled). */
 bool run_needs_document(const struct run *r);
-int run_document(struct run *r, struct buf *out, const char *attachments_folder, struct document_sums *sums, struct buf *summary, struct buf *attachments);
+int run_document(struct run *r, struct buf *out, const char *attachments_folder, struct document_sums *sums,
+                 struct buf *summary, struct buf *attachments);
 const char *run_status_name(int status); /* success, partial, failed */
 
 extern const struct tl_host run_host; /* the function table */
@@ -163,11 +176,12 @@ struct fetch_answer *run_answer(const struct tl_response *res);
 struct tl_span run_response_text(struct run *r, const struct tl_response *res, const char **charset);
 bool run_response_is_utf8(const struct tl_response *res); /* after run_response_text; false: not known to be */
 /* run_read.c: documents as reactors and converters see them */
-int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *into);
+int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n,
+                struct tl_element *into);
 int run_link(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_link *into);
 /* run_facts.c */
 void run_fact(struct run *r, enum run_fact_kind kind, const char *a, const char *b, const char *c, const char *d);
-int run_conditions(struct run *r, const struct tl_request *q);                       /* before a request that is to be revalidated */
+int run_conditions(struct run *r, const struct tl_request *q); /* before a request that is to be revalidated */
 void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it, too */
 void run_remember_validators(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it */
 /* run_spawn.c */
@@ -177,13 +191,13 @@ static inline struct run *run_of(struct tl_run *pub) {
     return (struct run *)pub;
 }
 /* Copies a caller's sized struct into ours: fields that it does not know are zero. */
-#define RUN_TAKE(ours, theirs)                                                                                                  \
+#define RUN_TAKE(ours, theirs)                                                                                         \
     memcpy(&(ours), (theirs), (theirs)->struct_size < sizeof(ours) ? (theirs)->struct_size : sizeof(ours))
 /* And back: only what the caller has room for, its own size kept. */
-#define RUN_GIVE(theirs, ours)                                                                                                  \
-    do {                                                                                                                        \
-        uint32_t size_ = (theirs)->struct_size;                                                                                 \
-        memcpy((theirs), &(ours), size_ < sizeof(ours) ? size_ : sizeof(ours));                                                 \
-        (theirs)->struct_size = size_;                                                                                          \
+#define RUN_GIVE(theirs, ours)                                                                                         \
+    do {                                                                                                               \
+        uint32_t size_ = (theirs)->struct_size;                                                                        \
+        memcpy((theirs), &(ours), size_ < sizeof(ours) ? size_ : sizeof(ours));                                        \
+        (theirs)->struct_size = size_;                                                                                 \
     } while (0)
 #endif

@@ -1,7 +1,7 @@
 /* run_facts.c - what a run learns beside its document: validators of URLs, lasting redirects, robots.txt of hosts.
  *
- * Validators belong to a URL as it is asked and to the credentials it is asked with. They are kept verbatim, and only of answers that
- * are in the run's document in full; so a 304 always stands for a document. */
+ * Validators belong to a URL as it is asked and to the credentials it is asked with. They are kept verbatim, and only
+ * of answers that are in the run's document in full; so a 304 always stands for a document. */
 #include <stdio.h>
 #include <strings.h>
 
@@ -39,7 +39,8 @@ static void credential_of(const struct tl_request *q, struct buf *out) {
 static bool can_be_conditional(const struct tl_request *q) {
     bool get = !q->method || strcmp(q->method, "GET") == 0;
     for (size_t i = 0; i < q->header_count; i++)
-        if (q->headers[i].name && (strcasecmp(q->headers[i].name, "range") == 0 || strncasecmp(q->headers[i].name, "if-", 3) == 0))
+        if (q->headers[i].name &&
+            (strcasecmp(q->headers[i].name, "range") == 0 || strncasecmp(q->headers[i].name, "if-", 3) == 0))
             return false;
     return get && q->revalidate && !q->body.len && !q->attach;
 }
@@ -75,7 +76,8 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
     const char *whose = credential.data ? credential.data : "";
     if (a->result.status == 304 && a->conditional)
         run_fact(r, RUN_UNCHANGED, url.data, whose, NULL, NULL);
-    if (a->result.status != 200 || a->result.truncated || !a->url || canonical(a->url, &final) || strcmp(final.data, url.data) != 0)
+    if (a->result.status != 200 || a->result.truncated || !a->url || canonical(a->url, &final) ||
+        strcmp(final.data, url.data) != 0)
         return; /* of a redirect's target nothing is known by this name */
     const char *etag = header(a, "etag"), *modified = header(a, "last-modified");
     if (etag || modified)
@@ -88,7 +90,8 @@ void run_remember_request(struct run *r, const struct tl_request *q, const struc
     r->asked_url = r->canonical = NULL;
     for (size_t i = 0; i < q->header_count; i++) /* other headers, another answer perhaps */
         plain = plain && !q->headers[i].name;
-    r->plain = plain && a->outcome == FETCH_ANSWER && a->result.status >= 200 && a->result.status < 300 && !a->result.truncated;
+    r->plain = plain && a->outcome == FETCH_ANSWER && a->result.status >= 200 && a->result.status < 300 &&
+               !a->result.truncated;
     if (get && q->url && strlen(q->url) <= VALUE_MOST)
         r->asked_url = arena_text(&r->arena, q->url, strlen(q->url));
 }

@@ -1,4 +1,5 @@
-/* run_fetch.c - what a run fetches: the answer with its decided character set, its reading as a page, its place until the run ends. */
+/* run_fetch.c - what a run fetches: the answer with its decided character set, its reading as a page, its place until
+ * the run ends. */
 #include <stdlib.h>
 #include <strings.h>
 
@@ -46,7 +47,8 @@ static bool is_html(const char *type) {
 }
 
 static bool is_textual(const char *type) {
-    return type && (strncmp(type, "text/", 5) == 0 || ends_in(type, "json") || ends_in(type, "xml") || ends_in(type, "javascript"));
+    return type && (strncmp(type, "text/", 5) == 0 || ends_in(type, "json") || ends_in(type, "xml") ||
+                    ends_in(type, "javascript"));
 }
 
 static void decide_charset(struct run_response *x) {
@@ -176,7 +178,8 @@ static const char *text_or_null(struct run *r, struct tl_span s) {
 
 static bool says_nofollow(const struct fetch_answer *a) {
     for (size_t i = 0; i < a->header_count; i++)
-        if (strcasecmp(a->header[i].name, "x-robots-tag") == 0 && (strcasestr(a->header[i].value, "nofollow") || strcasestr(a->header[i].value, "none")))
+        if (strcasecmp(a->header[i].name, "x-robots-tag") == 0 &&
+            (strcasestr(a->header[i].value, "nofollow") || strcasestr(a->header[i].value, "none")))
             return true;
     return false;
 }

@@ -71,9 +71,11 @@ static int check_element(struct run *r, const struct run_dataset *x, const struc
     if (r->element_count >= RUN_ELEMENTS_MAX)
         return run_fail(r, TL_INVALID, "invalid", "put: a run makes at most %d elements", RUN_ELEMENTS_MAX);
     if (e->id && id_taken(x, e->id))
-        return run_fail(r, TL_INVALID, "invalid", "put: '%s' has an element of the id '%.64s' already", x->d.name, e->id);
+        return run_fail(r, TL_INVALID, "invalid", "put: '%s' has an element of the id '%.64s' already", x->d.name,
+                        e->id);
     if (x->d.kind == TL_PAGED && e->page_number > 0 && e->page_number != (int64_t)x->d.count + 1)
-        return run_fail(r, TL_INVALID, "invalid", "put: pages of '%s' come in order: %lld after %zu", x->d.name, (long long)e->page_number, x->d.count);
+        return run_fail(r, TL_INVALID, "invalid", "put: pages of '%s' come in order: %lld after %zu", x->d.name,
+                        (long long)e->page_number, x->d.count);
     if (e->metadata) {
         struct tl_json m;
         if (json_parse(span_of(e->metadata), &m) || m.type != TL_JSON_OBJECT)
@@ -127,7 +129,8 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
     struct tl_element e = {0};
     RUN_TAKE(e, given);
     struct run_dataset *x = NULL;
-    int rc = dataset ? find_dataset(r, dataset, &x) : run_fail(r, TL_INVALID, "invalid", "put: a dataset's name is wanted");
+    int rc =
+        dataset ? find_dataset(r, dataset, &x) : run_fail(r, TL_INVALID, "invalid", "put: a dataset's name is wanted");
     if (rc || (rc = check_element(r, x, &e)))
         return rc;
     struct document_element to = {0};
@@ -150,7 +153,8 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
     if (e.metadata)
         to.metadata = (struct tl_span){arena_text(&r->arena, e.metadata, strlen(e.metadata)), strlen(e.metadata)};
     to.id = e.id ? arena_text(&r->arena, e.id, strlen(e.id)) : choose_id(r, x);
-    if (!to.id || (e.media_type && !to.media_type) || (e.data_url && !to.data_url) || (e.key && !to.key) || (e.metadata && !to.metadata.ptr))
+    if (!to.id || (e.media_type && !to.media_type) || (e.data_url && !to.data_url) || (e.key && !to.key) ||
+        (e.metadata && !to.metadata.ptr))
         return no_memory(r);
     to.page_number = (int64_t)x->d.count + 1;
     to.json = media_is_json(to.media_type);
@@ -195,7 +199,9 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
     *kept = (struct tl_html){.link = h->link, .link_count = h->link_count};
     r->own_links = kept;
     r->own_json = true; /* written by us: nobody needs to check it again */
-    int rc = run_put(pub, dataset, TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json", .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
+    int rc = run_put(pub, dataset,
+                     TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json",
+                                .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
     r->own_json = false;
     return rc;
 }
@@ -218,14 +224,19 @@ int run_attach(struct tl_run *pub, const char *name, const char *media_type, int
     if (!r->backend->attach)
         return run_fail(r, TL_UNSUPPORTED, "invalid", "nothing can be attached here");
     if (!name_is_sound(name) || r->attachment_count >= RUN_ATTACHMENTS_MAX)
-        return run_fail(r, TL_INVALID, "invalid", "attach: a name is 1 to 180 bytes without '/' or control characters and no dot first; at most %d files", RUN_ATTACHMENTS_MAX);
+        return run_fail(
+            r, TL_INVALID, "invalid",
+            "attach: a name is 1 to 180 bytes without '/' or control characters and no dot first; at most %d files",
+            RUN_ATTACHMENTS_MAX);
     for (size_t i = 0; i < r->attachment_count; i++)
         if (strcmp(r->attachment[i].name, name) == 0)
             return run_fail(r, TL_INVALID, "invalid", "attach: there is a file of the name '%s' already", name);
     int rc = r->backend->attach(r, name, staged, sizeof staged, fd);
     if (rc)
         return run_fail(r, rc, "disk", "cannot make a file for the attachment %s: %s", name, strerrordesc_np(errno));
-    struct run_attachment a = {.name = arena_text(&r->arena, name, strlen(name)), .staged = arena_text(&r->arena, staged, strlen(staged)), .fd = *fd};
+    struct run_attachment a = {.name = arena_text(&r->arena, name, strlen(name)),
+                               .staged = arena_text(&r->arena, staged, strlen(staged)),
+                               .fd = *fd};
     a.media_type = media_type ? arena_text(&r->arena, media_type, strlen(media_type)) : "application/octet-stream";
     MEM_GROW(r->attachment, r->attachment_count, r->attachment_room);
     r->attachment[r->attachment_count++] = a;
@@ -244,7 +255,8 @@ int run_attach_file(struct tl_run *pub, const char *name, const char *media_type
     struct run *r = run_of(pub);
     const char *dir = r->backend->cache_dir ? r->backend->cache_dir(r) : NULL;
     if (!dir || !cache_path || cache_path[0] == '/' || strstr(cache_path, ".."))
-        return run_fail(r, TL_INVALID, "invalid", "attach_file: the path is relative to the cache folder, without '..'");
+        return run_fail(r, TL_INVALID, "invalid",
+                        "attach_file: the path is relative to the cache folder, without '..'");
     AUTO_CLOSE int folder = open(dir, O_DIRECTORY | O_PATH | O_CLOEXEC);
     AUTO_CLOSE int from = folder < 0 ? -1 : openat(folder, cache_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
@@ -274,7 +286,8 @@ static int seal_attachments(struct run *r) {
         if (a->fd < 0)
             continue;
         if (fdatasync(a->fd) || hash_file(a->fd, &a->sha256, &a->bytes))
-            return run_fail(r, TL_FAILED, "disk", "cannot read back the attachment %s: %s", a->name, strerrordesc_np(errno));
+            return run_fail(r, TL_FAILED, "disk", "cannot read back the attachment %s: %s", a->name,
+                            strerrordesc_np(errno));
         close(a->fd);
         a->fd = -1;
     }
@@ -302,7 +315,8 @@ static void write_attachments(struct run *r, const char *folder, struct document
         char hex[SHA256_HEX];
         buf_printf(&path, "%s/%s/", folder, r->result_id);
         lake_value(&path, span_of(a->name));
-        list[i] = (struct document_attachment){a->name, arena_text(&r->arena, path.data, path.len), a->media_type, a->bytes, a->sha256};
+        list[i] = (struct document_attachment){a->name, arena_text(&r->arena, path.data, path.len), a->media_type,
+                                               a->bytes, a->sha256};
         json_object_begin(&w);
         json_member_string(&w, "name", a->name);
         json_member_string(&w, "path", path.data);
@@ -328,7 +342,8 @@ static void link_attached(struct run *r) {
         }
 }
 
-int run_document(struct run *r, struct buf *out, const char *attachments_folder, struct document_sums *sums, struct buf *summary, struct buf *attachments) {
+int run_document(struct run *r, struct buf *out, const char *attachments_folder, struct document_sums *sums,
+                 struct buf *summary, struct buf *attachments) {
     AUTO_BUF struct buf error = BUF_INIT;
     struct document_dataset *sets = arena_alloc(&r->arena, (r->dataset_count + 1) * sizeof *sets);
     struct document_attachment *files = arena_alloc(&r->arena, (r->attachment_count + 1) * sizeof *files);
@@ -343,11 +358,30 @@ int run_document(struct run *r, struct buf *out, const char *attachments_folder,
         write_attachments(r, attachments_folder, files, attachments);
     if (r->error[0] && r->status != TL_OK)
         write_error(r, &error);
-    struct document d = {
-        .result_id = r->result_id, .run_id = r->run_id, .root_id = r->root_id, .parent_id = r->parent_id, .depth = r->depth, .path = r->path, .path_count = r->path_count,
-        .collector = r->collector->name, .collector_version = r->collector_version, .org = r->org, .project = r->project, .target = r->target,
-        .result_context_name = r->context, .result_name = r->result_name ? r->result_name : r->collector->name, .run_context = r->run_context,
-        .payload = r->payload, .leash = r->leash, .status = run_status_name(r->status), .error = buf_span(&error), .started_us = r->started_us,
-        .finished_us = r->finished_us, .dataset = sets, .dataset_count = r->dataset_count, .attachment = files, .attachment_count = r->attachment_count};
+    struct document d = {.result_id = r->result_id,
+                         .run_id = r->run_id,
+                         .root_id = r->root_id,
+                         .parent_id = r->parent_id,
+                         .depth = r->depth,
+                         .path = r->path,
+                         .path_count = r->path_count,
+                         .collector = r->collector->name,
+                         .collector_version = r->collector_version,
+                         .org = r->org,
+                         .project = r->project,
+                         .target = r->target,
+                         .result_context_name = r->context,
+                         .result_name = r->result_name ? r->result_name : r->collector->name,
+                         .run_context = r->run_context,
+                         .payload = r->payload,
+                         .leash = r->leash,
+                         .status = run_status_name(r->status),
+                         .error = buf_span(&error),
+                         .started_us = r->started_us,
+                         .finished_us = r->finished_us,
+                         .dataset = sets,
+                         .dataset_count = r->dataset_count,
+                         .attachment = files,
+                         .attachment_count = r->attachment_count};
     return document_write(out, &d, r->hash, sums, summary);
 }

@@ -1,4 +1,5 @@
-/* run_read.c - documents as reactors see them: the run's own result in memory, or a stored one, element by element, link by link. */
+/* run_read.c - documents as reactors see them: the run's own result in memory, or a stored one, element by element,
+ * link by link. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -53,7 +54,8 @@ static int decode(struct run *r, const struct tl_json *e, const char *encoding, 
     }
     if (data.type == TL_JSON_NULL) /* beside the document */
         return TL_OK;
-    if (data.type != TL_JSON_STRING || json_text(&data, &text) || (strcmp(encoding, "base64") == 0 && hash_unbase64(&bytes, buf_span(&text))))
+    if (data.type != TL_JSON_STRING || json_text(&data, &text) ||
+        (strcmp(encoding, "base64") == 0 && hash_unbase64(&bytes, buf_span(&text))))
         return TL_INVALID;
     const struct buf *from = strcmp(encoding, "base64") == 0 ? &bytes : &text;
     out->ptr = arena_text(&r->arena, from->data ? from->data : "", from->len);
@@ -83,7 +85,8 @@ static int open_dataset(struct run *r, const struct tl_document *doc, const char
     return TL_NOTFOUND;
 }
 
-static int stored_element(struct run *r, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *out) {
+static int stored_element(struct run *r, const struct tl_document *doc, const char *dataset, size_t n,
+                          struct tl_element *out) {
     struct tl_json element, metadata, number;
     int rc;
     bool same = r->cursor.document == doc->raw.ptr && r->cursor.dataset && strcmp(r->cursor.dataset, dataset) == 0;
@@ -102,7 +105,8 @@ static int stored_element(struct run *r, const struct tl_document *doc, const ch
     }
     const char *encoding = member_text(r, &element, "encoding");
     if ((rc = decode(r, &element, encoding, &out->data)))
-        return run_fail(r, TL_FAILED, "document", "dataset '%s' of document %s cannot be read", dataset, doc->result_id);
+        return run_fail(r, TL_FAILED, "document", "dataset '%s' of document %s cannot be read", dataset,
+                        doc->result_id);
     out->media_type = member_text(r, &element, "media_type");
     out->data_url = member_text(r, &element, "data_url");
     out->id = member_text(r, &element, "id");
@@ -114,7 +118,8 @@ static int stored_element(struct run *r, const struct tl_document *doc, const ch
     return TL_OK;
 }
 
-int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_element *into) {
+int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n,
+                struct tl_element *into) {
     struct run *r = run_of(pub);
     struct tl_element out = TL_ELEMENT_INIT;
     if (!doc || !dataset)
@@ -152,7 +157,8 @@ int run_link(struct tl_run *pub, const struct tl_document *doc, const char *data
     }
     r->links.next++;
     item = r->links.at;
-    *into = (struct tl_link){member_text(r, &item, "url"), member_text(r, &item, "rel"), member_text(r, &item, "text"), member_text(r, &item, "source"), (int64_t)n};
+    *into = (struct tl_link){member_text(r, &item, "url"), member_text(r, &item, "rel"), member_text(r, &item, "text"),
+                             member_text(r, &item, "source"), (int64_t)n};
     if (json_get(&item, "position", &number) == TL_OK)
         json_int(&number, &into->position);
     return into->url ? TL_OK : TL_INVALID;

@@ -1,4 +1,5 @@
-/* run_spawn.c - wishes for children. The verdict falls later, in the supervisor; here they are only collected, once each. */
+/* run_spawn.c - wishes for children. The verdict falls later, in the supervisor; here they are only collected, once
+ * each. */
 #include <stdlib.h>
 
 #include "base/json_write.h"
@@ -66,7 +67,8 @@ static uint64_t kept_arguments_once(struct run *r, const struct tl_child *c, str
 static uint64_t tag_of(struct run *r, const struct tl_child *c, struct tl_span args) {
     if (!r->own_name_tag)
         r->own_name_tag = hash_sip(&r->key, r->collector->name, strlen(r->collector->name));
-    uint64_t head[5] = {c->flags, c->collector ? hash_sip(&r->key, c->collector, strlen(c->collector)) : r->own_name_tag, 0, 0, 0};
+    uint64_t head[5] = {
+        c->flags, c->collector ? hash_sip(&r->key, c->collector, strlen(c->collector)) : r->own_name_tag, 0, 0, 0};
     if (c->flags & TL_SAME)
         head[2] = kept_arguments_once(r, c, args);
     if (c->leash_json)
@@ -92,7 +94,8 @@ int run_spawn(struct tl_run *pub, const struct tl_child *given) {
         return run_fail(r, TL_INVALID, "invalid", "spawn: a run may ask for at most %d children", RUN_WISHES_MAX);
     int rc = args_of_child(&args, &c);
     if (rc || args.full)
-        return run_fail(r, TL_INVALID, "invalid", "spawn: the arguments are no JSON object, or over %d KiB", RUN_PAYLOAD_MAX / 1024);
+        return run_fail(r, TL_INVALID, "invalid", "spawn: the arguments are no JSON object, or over %d KiB",
+                        RUN_PAYLOAD_MAX / 1024);
     if (c.leash_json && (strlen(c.leash_json) > 4096 || json_valid(span_of(c.leash_json), NULL)))
         return run_fail(r, TL_INVALID, "invalid", "spawn: the leash is no JSON, or over 4 KiB");
     if ((c.name && strlen(c.name) > 200) || (c.collector && strlen(c.collector) > 64))

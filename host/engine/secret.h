@@ -6,6 +6,7 @@
 #include "engine/config.h"
 
 enum { SECRET_MAX = 16 * 1024 };
-/* From its file (without the newline at its end) or its environment variable. TL_NOTFOUND, with a sentence that does not show it. */
+/* From its file (without the newline at its end) or its environment variable. TL_NOTFOUND, with a sentence that does
+ * not show it. */
 int secret_read(const struct config_secret *secret, struct buf *out, struct fail *why);
 #endif

@@ -1,4 +1,5 @@
-/* shared.h - memory that the supervisor shares with its workers: who is on the CPU, signs of life, last words, and the hosts' pace.
+/* shared.h - memory that the supervisor shares with its workers: who is on the CPU, signs of life, last words, and the
+ * hosts' pace.
  *
  * One writer a field: a worker writes its own slot, the supervisor clears it before a worker starts. */
 #ifndef TROTLINE_ENGINE_SHARED_H

@@ -93,8 +93,9 @@ static void draw_progress(struct super *s) {
     double seconds = (double)(now - s->started_us) / 1e6;
     time_size_text(s->sum.bytes, size);
     time_duration_text(now - s->started_us, elapsed);
-    snprintf(line, sizeof line, "%lld done, %lld queued, %zu in flight, %lld failed, %lld leashed, %s, %.0f/s, %s", (long long)done, (long long)s->queued, s->jobs,
-             (long long)failed, (long long)leashed, size, seconds > 0.2 ? (double)done / seconds : 0.0, elapsed);
+    snprintf(line, sizeof line, "%lld done, %lld queued, %zu in flight, %lld failed, %lld leashed, %s, %.0f/s, %s",
+             (long long)done, (long long)s->queued, s->jobs, (long long)failed, (long long)leashed, size,
+             seconds > 0.2 ? (double)done / seconds : 0.0, elapsed);
     log_progress(line);
 }
 
@@ -104,7 +105,8 @@ static bool commit_now(struct super *s, int64_t now) {
     size_t in_flight = s->jobs - s->group_count;
     if (s->group_count == 0)
         return !s->draining && (s->queued > 0 || s->events_open > 0) && now >= s->next_claim_us;
-    return s->group_count >= GROUP_RUNS || now - s->group_since_us >= GROUP_US || in_flight == 0 || in_flight < s->group_count;
+    return s->group_count >= GROUP_RUNS || now - s->group_since_us >= GROUP_US || in_flight == 0 ||
+           in_flight < s->group_count;
 }
 
 static int64_t next_wait(const struct super *s, int64_t now) {
@@ -216,7 +218,8 @@ static int summarise(struct super *s) {
     s->sum.end = s->end;
     s->sum.queued = s->queued;
     s->sum.elapsed_us = time_mono_us() - s->started_us;
-    return store_query(s->store, "SELECT status, count(*) FROM runs WHERE parent_id = $1 GROUP BY status", &root, 1, read_lines, &s->sum, &s->why);
+    return store_query(s->store, "SELECT status, count(*) FROM runs WHERE parent_id = $1 GROUP BY status", &root, 1,
+                       read_lines, &s->sum, &s->why);
 }
 
 /* ---- the start */
@@ -244,7 +247,8 @@ static int read_name(void *ctx, const struct store_row *row) {
 static int load_collectors(struct super *s) {
     AUTO_BUF struct buf names = BUF_INIT;
     const struct store_value root = store_text(s->root_id);
-    int rc = store_query(s->store, "SELECT DISTINCT collector FROM runs WHERE root_id = $1", &root, 1, read_name, &names, &s->why);
+    int rc = store_query(s->store, "SELECT DISTINCT collector FROM runs WHERE root_id = $1", &root, 1, read_name,
+                         &names, &s->why);
     if (!rc)
         rc = store_begin(s->store, &s->why);
     if (rc)
@@ -288,7 +292,8 @@ static int set_up(struct super *s) {
     if (!rc)
         rc = store_events_open(s->store, s->root->root, &s->events_open, &s->event_reach, &due);
     if (rc || !s->scope_count)
-        return s->why.text[0] ? TL_FAILED : fail_set(&s->why, TL_FAILED, "the crawl's leash cannot be read from the catalog");
+        return s->why.text[0] ? TL_FAILED
+                              : fail_set(&s->why, TL_FAILED, "the crawl's leash cannot be read from the catalog");
     int64_t time_us = s->scope[0]->effective.time_us;
     s->time_limit_us = time_us < INT64_MAX / 2 ? s->started_us + time_us : INT64_MAX;
     return TL_OK;

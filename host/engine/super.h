@@ -33,9 +33,9 @@ struct super_options {
     const struct plugin_set *plugins;
     struct store *store;
     struct lake *lake;
-    struct store_crawl *root;    /* root 0: a new crawl is begun, with the id and names given here */
-    int64_t timeout_us;          /* 0: none */
-    bool progress;               /* a line on the terminal */
+    struct store_crawl *root; /* root 0: a new crawl is begun, with the id and names given here */
+    int64_t timeout_us;       /* 0: none */
+    bool progress;            /* a line on the terminal */
     void (*finished)(void *ctx, const struct super_finished *); /* NULL: nobody listens */
     void *ctx;
 };

@@ -1,4 +1,5 @@
-/* super_begin.c - the orchestrator: a new crawl's root run, whose payload is the lines that it puts out as its children.
+/* super_begin.c - the orchestrator: a new crawl's root run, whose payload is the lines that it puts out as its
+ * children.
  *
  * It is built in: it needs no worker, fetches nothing, and its document is durable before its children exist. */
 #include <stdlib.h>
@@ -38,16 +39,32 @@ struct beginning {
 static int make_document(struct super *s, struct beginning *b, const struct super_scope *scope) {
     const struct plugin *p = plugin_find(s->o->plugins, "orchestrator");
     char result[UUID_TEXT];
-    const struct document_element lines = {.id = "lines", .media_type = "application/json", .data = buf_span(&b->lines), .json = true};
-    const struct document_dataset set = {.id = "lines", .name = "lines", .kind = TL_SIMPLE, .tags = "orchestrator", .element = &lines, .count = 1};
-    const struct document d = {
-        .result_id = uuid_text(&b->result_id, result), .run_id = s->root_id, .root_id = s->root_id, .collector = p->name, .collector_version = p->version,
-        .org = s->org, .project = s->project, .target = s->target_name, .result_context_name = s->root->name, .result_name = p->name,
-        .run_context = span_of(s->root->context_json), .payload = buf_span(&b->payload), .leash = buf_span(&scope->json), .status = "success",
-        .started_us = b->started_us, .finished_us = time_now_us() > b->started_us ? time_now_us() : b->started_us, .dataset = &set, .dataset_count = 1};
+    const struct document_element lines = {
+        .id = "lines", .media_type = "application/json", .data = buf_span(&b->lines), .json = true};
+    const struct document_dataset set = {
+        .id = "lines", .name = "lines", .kind = TL_SIMPLE, .tags = "orchestrator", .element = &lines, .count = 1};
+    const struct document d = {.result_id = uuid_text(&b->result_id, result),
+                               .run_id = s->root_id,
+                               .root_id = s->root_id,
+                               .collector = p->name,
+                               .collector_version = p->version,
+                               .org = s->org,
+                               .project = s->project,
+                               .target = s->target_name,
+                               .result_context_name = s->root->name,
+                               .result_name = p->name,
+                               .run_context = span_of(s->root->context_json),
+                               .payload = buf_span(&b->payload),
+                               .leash = buf_span(&scope->json),
+                               .status = "success",
+                               .started_us = b->started_us,
+                               .finished_us = time_now_us() > b->started_us ? time_now_us() : b->started_us,
+                               .dataset = &set,
+                               .dataset_count = 1};
     int rc = document_write(&b->document, &d, s->hash, &b->sums, &b->summary);
     const struct config_collector *own = config_collector(s->config, p->name);
-    const struct lake_place place = {b->started_us, s->root->root_id, p->version, s->org, s->project, s->root->name, p->name, own ? own->path : NULL};
+    const struct lake_place place = {b->started_us, s->root->root_id, p->version, s->org,
+                                     s->project,    s->root->name,    p->name,    own ? own->path : NULL};
     lake_folder(&b->folder, &place, false);
     snprintf(b->staged, sizeof b->staged, "%s.part", result);
     if (rc)
@@ -72,8 +89,9 @@ static struct super_scope *line_scope(struct super *s, const struct crawl_line *
         }
     }
     args_free(&a);
-    unsigned given = LEASH_DEPTH | (own.fanout < INT64_MAX ? LEASH_FANOUT : 0) | (own.runs < INT64_MAX ? LEASH_RUNS : 0) |
-                     (own.bytes < INT64_MAX ? LEASH_BYTES : 0) | (own.time_us < INT64_MAX ? LEASH_TIME : 0) | (own.hosts_set ? LEASH_HOSTS : 0);
+    unsigned given = LEASH_DEPTH | (own.fanout < INT64_MAX ? LEASH_FANOUT : 0) |
+                     (own.runs < INT64_MAX ? LEASH_RUNS : 0) | (own.bytes < INT64_MAX ? LEASH_BYTES : 0) |
+                     (own.time_us < INT64_MAX ? LEASH_TIME : 0) | (own.hosts_set ? LEASH_HOSTS : 0);
     leash_json_given(&json, &own, given);
     leash_free(&own);
     return super_scope_child(s, s->scope[0], buf_span(&json), &s->why);
@@ -94,9 +112,14 @@ static int put_lines(struct super *s) {
 }
 
 static int record(struct super *s, struct beginning *b, struct super_scope *scope) {
-    const struct store_document d = {.result_id = b->result_id, .folder = b->folder.data, .sha256 = b->sums.sha256, .bytes = b->sums.bytes,
-                                     .collected_us = time_now_us(), .datasets = b->summary.data};
-    int rc = store_collector(s->store, "orchestrator", plugin_find(s->o->plugins, "orchestrator")->version, plugin_find(s->o->plugins, "orchestrator")->summary, NULL, &b->collector);
+    const struct store_document d = {.result_id = b->result_id,
+                                     .folder = b->folder.data,
+                                     .sha256 = b->sums.sha256,
+                                     .bytes = b->sums.bytes,
+                                     .collected_us = time_now_us(),
+                                     .datasets = b->summary.data};
+    int rc = store_collector(s->store, "orchestrator", plugin_find(s->o->plugins, "orchestrator")->version,
+                             plugin_find(s->o->plugins, "orchestrator")->summary, NULL, &b->collector);
     if (!rc)
         rc = store_target(s->store, s->org, s->project, s->target_name, &s->root->target);
     if (!rc)
@@ -105,7 +128,12 @@ static int record(struct super *s, struct beginning *b, struct super_scope *scop
         rc = super_scope_store(s, scope);
     if (!rc)
         rc = put_lines(s);
-    const struct store_finish f = {.key = s->root->root, .token = 1, .state = STORE_SUCCESS, .started_us = b->started_us, .finished_us = d.collected_us, .document = &d};
+    const struct store_finish f = {.key = s->root->root,
+                                   .token = 1,
+                                   .state = STORE_SUCCESS,
+                                   .started_us = b->started_us,
+                                   .finished_us = d.collected_us,
+                                   .document = &d};
     int status = TL_OK;
     if (!rc)
         rc = store_finish(s->store, &f, 1, &status, &s->why);

@@ -109,7 +109,8 @@ static int take(void *ctx, const struct store_claimed *r) {
     return STORE_TAKE;
 }
 
-static int take_event(void *ctx, const struct store_event *e, const struct store_claimed *r, const char *document_path) {
+static int take_event(void *ctx, const struct store_event *e, const struct store_claimed *r,
+                      const char *document_path) {
     struct claiming *c = ctx;
     struct super_job *j = job_of_claim(c->s, r);
     j->is_event = true;
@@ -146,7 +147,8 @@ static int64_t open_reach(const struct super *s) {
     return reach;
 }
 
-/* Near the end of its bytes a crawl goes slowly, so that little is overshot: no more in flight than will fit, by the mean so far. */
+/* Near the end of its bytes a crawl goes slowly, so that little is overshot: no more in flight than will fit, by the
+ * mean so far. */
 static size_t room_of_bytes(const struct super *s) {
     enum { UNKNOWN_BYTES = 64 * 1024 };
     const struct super_scope *top = s->scope[0];
@@ -160,7 +162,8 @@ static size_t room_of_bytes(const struct super *s) {
     return fit > flying ? (size_t)(fit - flying) : 0;
 }
 
-/* Claims within the open transaction; what was taken is handed to its workers after the commit (the jobs are in s->claimed). */
+/* Claims within the open transaction; what was taken is handed to its workers after the commit (the jobs are in
+ * s->claimed). */
 int super_claim(struct super *s, int64_t *taken) {
     struct claiming c = {.s = s, .now = time_mono_us()};
     int64_t next_due = INT64_MAX, waiting_events = 0, next_start = INT64_MAX;
@@ -172,7 +175,8 @@ int super_claim(struct super *s, int64_t *taken) {
     *taken = 0;
     if ((rc = store_events_open(s->store, s->root->root, &s->events_open, &s->event_reach, &waiting_events)))
         return rc;
-    if (s->events_open && (rc = store_event_claim(s->store, s->root->root, lake_owner(s->lake), AT_ONCE, take_event, &c)))
+    if (s->events_open &&
+        (rc = store_event_claim(s->store, s->root->root, lake_owner(s->lake), AT_ONCE, take_event, &c)))
         return rc;
     size_t events = c.count;
     for (struct super_collector *x = s->collector; x; x = x->next)
@@ -186,9 +190,17 @@ int super_claim(struct super *s, int64_t *taken) {
         }
     }
     if (s->queued > 0 && room > 0) {
-        const struct store_claim spec = {.root = s->root->root, .owner = lake_owner(s->lake), .lease_us = LEASE_US, .open_reach = open_reach(s),
-                                         .blocked_hosts = c.blocked_host, .blocked_host_count = c.hosts, .blocked_collectors = c.blocked_collector,
-                                         .blocked_collector_count = c.collectors, .max = room < AT_ONCE ? room : AT_ONCE, .take = take, .ctx = &c};
+        const struct store_claim spec = {.root = s->root->root,
+                                         .owner = lake_owner(s->lake),
+                                         .lease_us = LEASE_US,
+                                         .open_reach = open_reach(s),
+                                         .blocked_hosts = c.blocked_host,
+                                         .blocked_host_count = c.hosts,
+                                         .blocked_collectors = c.blocked_collector,
+                                         .blocked_collector_count = c.collectors,
+                                         .max = room < AT_ONCE ? room : AT_ONCE,
+                                         .take = take,
+                                         .ctx = &c};
         rc = store_claim(s->store, &spec, &count, &next_due, &s->why);
     }
     s->queued -= (int64_t)(c.count - events);

@@ -1,7 +1,8 @@
-/* super_commit.c - the one atomic step: what is done becomes durable, is recorded, is published, and the next runs are claimed.
+/* super_commit.c - the one atomic step: what is done becomes durable, is recorded, is published, and the next runs are
+ * claimed.
  *
- * Order: staged files durable; one transaction; renames; messages. A crash before the transaction leaves staged junk, after it what
- * recovery finishes. */
+ * Order: staged files durable; one transaction; renames; messages. A crash before the transaction leaves staged junk,
+ * after it what recovery finishes. */
 #include <stdlib.h>
 
 #include "base/fault.h"
@@ -40,14 +41,31 @@ static int write_document(struct super *s, struct super_job *j) {
         path[i] = uuid_text(&j->path[i], path_text + i * UUID_TEXT);
     write_error(&error, j);
     const char *context = j->context ? j->context : s->root->name, *name_of = j->collector->plugin->name;
-    const struct document d = {
-        .result_id = uuid_text(&j->result_id, ids[0]), .run_id = uuid_text(&j->run_id, ids[1]), .root_id = s->root_id, .parent_id = uuid_text(&j->parent_id, ids[2]),
-        .depth = (int)j->depth, .path = path, .path_count = j->path_count, .collector = name_of, .collector_version = j->collector->plugin->version,
-        .org = s->org, .project = s->project, .target = s->target_name, .result_context_name = context, .result_name = name_of,
-        .run_context = span_of(s->root->context_json), .payload = {j->payload, j->payload_len}, .leash = buf_span(&j->scope->json), .status = "failed",
-        .error = buf_span(&error), .started_us = j->wall_started_us, .finished_us = j->wall_finished_us};
+    const struct document d = {.result_id = uuid_text(&j->result_id, ids[0]),
+                               .run_id = uuid_text(&j->run_id, ids[1]),
+                               .root_id = s->root_id,
+                               .parent_id = uuid_text(&j->parent_id, ids[2]),
+                               .depth = (int)j->depth,
+                               .path = path,
+                               .path_count = j->path_count,
+                               .collector = name_of,
+                               .collector_version = j->collector->plugin->version,
+                               .org = s->org,
+                               .project = s->project,
+                               .target = s->target_name,
+                               .result_context_name = context,
+                               .result_name = name_of,
+                               .run_context = span_of(s->root->context_json),
+                               .payload = {j->payload, j->payload_len},
+                               .leash = buf_span(&j->scope->json),
+                               .status = "failed",
+                               .error = buf_span(&error),
+                               .started_us = j->wall_started_us,
+                               .finished_us = j->wall_finished_us};
     const struct config_collector *own = config_collector(s->config, name_of);
-    const struct lake_place place = {s->root->started_us, s->root->root_id, j->collector->plugin->version, s->org, s->project, context, name_of, own ? own->path : NULL};
+    const struct lake_place place = {
+        s->root->started_us,   s->root->root_id, j->collector->plugin->version, s->org, s->project, context, name_of,
+        own ? own->path : NULL};
     int rc = document_write(&text, &d, s->hash, &sums, &summary);
     lake_folder(&folder, &place, false);
     staged_name(j, name);
@@ -96,7 +114,8 @@ static void decide(struct super *s, struct super_job *j) {
         free(j->reason);
         free(j->error);
         j->reason = mem_text("deadline");
-        j->error = mem_text(j->deadline_is_line ? "its line's time was up (deadline)" : "it ran for too long (deadline)");
+        j->error =
+            mem_text(j->deadline_is_line ? "its line's time was up (deadline)" : "it ran for too long (deadline)");
     } else if (j->status == TL_RETRY || j->status == TL_CANCEL) {
         j->again = true;
         return;
@@ -151,14 +170,15 @@ static bool has_type(const struct super_job *j, const char *type) {
         return false;
     while (json_next(&sets, &set) == TL_OK) {
         AUTO_BUF struct buf text = BUF_INIT;
-        if (json_find(set.raw, "/0", &name) == TL_OK && json_text(&name, &text) == TL_OK && span_eq(buf_span(&text), type))
+        if (json_find(set.raw, "/0", &name) == TL_OK && json_text(&name, &text) == TL_OK &&
+            span_eq(buf_span(&text), type))
             return true;
     }
     return false;
 }
 
-/* Who is told of a document: its own collector, unless it has reacted already, and those that the crawl names. An unchanged document
- * is told again, so that a crawl's tree is whole also where nothing was new. */
+/* Who is told of a document: its own collector, unless it has reacted already, and those that the crawl names. An
+ * unchanged document is told again, so that a crawl's tree is whole also where nothing was new. */
 static int put_events(struct super *s, struct super_job *j, enum store_state state) {
     const struct crawl *c = s->o->crawl;
     bool unchanged = (state == STORE_NOT_MODIFIED || state == STORE_CACHED) && j->result_ref;
@@ -166,7 +186,8 @@ static int put_events(struct super *s, struct super_job *j, enum store_state sta
     if (!unchanged && ((state != STORE_SUCCESS && state != STORE_PARTIAL) || !j->document))
         return TL_OK;
     if (j->collector->plugin->can_react && (unchanged || (state == STORE_SUCCESS && (j->no_fuse || j->react_status))))
-        rc = store_event_put(s->store, s->root->root, j->run, j->collector->key, (struct tl_span){"", 0}, STORE_EVENT_REACT);
+        rc = store_event_put(s->store, s->root->root, j->run, j->collector->key, (struct tl_span){"", 0},
+                             STORE_EVENT_REACT);
     for (size_t i = 0; i < c->route_count && !rc; i++) {
         const struct crawl_route *route = &c->route[i];
         bool told = strcmp(route->on_collector, j->collector->plugin->name) == 0 && has_type(j, route->on_type);
@@ -199,16 +220,27 @@ static int put_state(struct super *s, struct super_job *j) {
 
 static int finish_run(struct super *s, struct super_job *j, enum store_state state) {
     AUTO_BUF struct buf attachments = BUF_INIT;
-    struct store_document d = {.result_id = j->result_id, .folder = j->folder, .sha256 = j->document_sha256, .bytes = j->document_bytes,
-                               .collected_us = j->wall_finished_us, .datasets = j->datasets ? j->datasets : "[]"};
+    struct store_document d = {.result_id = j->result_id,
+                               .folder = j->folder,
+                               .sha256 = j->document_sha256,
+                               .bytes = j->document_bytes,
+                               .collected_us = j->wall_finished_us,
+                               .datasets = j->datasets ? j->datasets : "[]"};
     if (j->attachments.len) {
         buf_printf(&attachments, "[%s]", j->attachments.data);
         d.attachments = attachments.data;
     }
     bool well = state == STORE_SUCCESS || state == STORE_CACHED;
-    struct store_finish f = {.key = j->run, .token = j->token, .state = state, .reason = well ? NULL : j->reason, .error = well ? NULL : j->error,
-                             .started_us = j->wall_started_us, .finished_us = j->wall_finished_us,
-                             .bytes = j->bytes, .http_status = j->http_status, .final_url = span_of(j->final_url ? j->final_url : ""),
+    struct store_finish f = {.key = j->run,
+                             .token = j->token,
+                             .state = state,
+                             .reason = well ? NULL : j->reason,
+                             .error = well ? NULL : j->error,
+                             .started_us = j->wall_started_us,
+                             .finished_us = j->wall_finished_us,
+                             .bytes = j->bytes,
+                             .http_status = j->http_status,
+                             .final_url = span_of(j->final_url ? j->final_url : ""),
                              .document = j->document ? &d : NULL};
     if (state == STORE_REFUSED)
         f.reason = store_reason_name[reason_of(j->refusal)];
@@ -228,7 +260,8 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
     j->state_now = state;
     if (state == STORE_CACHED && (rc = store_edge_put(s->store, j->result_ref, j->run, STORE_CACHED_EDGE)))
         return rc;
-    if (state == STORE_REFUSED && (rc = store_leashed(s->store, s->root->root, j->parent, j->collector->key, j->digest, span_of(j->url), reason_of(j->refusal), 1)))
+    if (state == STORE_REFUSED && (rc = store_leashed(s->store, s->root->root, j->parent, j->collector->key, j->digest,
+                                                      span_of(j->url), reason_of(j->refusal), 1)))
         return rc;
     if (state == STORE_SUCCESS || state == STORE_PARTIAL || state == STORE_NOT_MODIFIED) {
         if (j->learned.len && (rc = super_scope_learn(s, j->scope, &j->learned)))
@@ -244,7 +277,11 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
 static int finish_event(struct super *s, struct super_job *j) {
     bool ok = j->react_status == TL_OK;
     int rc = ok ? super_put_wishes(s, j) : TL_OK;
-    return rc ? rc : store_event_finish(s->store, j->event, ok, ok ? NULL : j->error ? j->error : "the reaction failed");
+    return rc ? rc
+              : store_event_finish(s->store, j->event, ok,
+                                   ok         ? NULL
+                                   : j->error ? j->error
+                                              : "the reaction failed");
 }
 
 static int retry_run(struct super *s, struct super_job *j) {
@@ -321,7 +358,8 @@ static void count(struct super *s, struct super_job *j) {
     sum->documents += j->document;
     if (j->state_now == STORE_REFUSED)
         sum->leashed_by[reason_of(j->refusal)]++;
-    sum->refused_credentials += (j->http_status == 401 || j->http_status == 407) && j->line && strstr(j->payload, "secret:");
+    sum->refused_credentials +=
+        (j->http_status == 401 || j->http_status == 407) && j->line && strstr(j->payload, "secret:");
     s->rate_bytes += j->bytes;
 }
 
@@ -332,10 +370,20 @@ static void tell(struct super *s, const struct super_job *j) {
         return;
     if (j->document)
         buf_printf(&path, "%s/%s.json", j->folder, uuid_text(&j->result_id, result));
-    const struct super_finished f = {.run_id = uuid_text(&j->run_id, run), .parent_id = uuid_text(&j->parent_id, parent), .collector = j->collector->plugin->name,
-                                     .url = j->url && *j->url ? j->url : NULL, .reason = j->state_now == STORE_SUCCESS ? NULL : j->reason,
-                                     .error = j->state_now == STORE_SUCCESS || j->state_now == STORE_CACHED ? NULL : j->error, .document_path = j->document ? path.data : NULL, .depth = j->depth,
-                                     .bytes = j->bytes, .http_status = j->http_status, .attempts = j->attempts, .state = j->state_now, .line = j->line,
+    const struct super_finished f = {.run_id = uuid_text(&j->run_id, run),
+                                     .parent_id = uuid_text(&j->parent_id, parent),
+                                     .collector = j->collector->plugin->name,
+                                     .url = j->url && *j->url ? j->url : NULL,
+                                     .reason = j->state_now == STORE_SUCCESS ? NULL : j->reason,
+                                     .error = j->state_now == STORE_SUCCESS || j->state_now == STORE_CACHED ? NULL
+                                                                                                            : j->error,
+                                     .document_path = j->document ? path.data : NULL,
+                                     .depth = j->depth,
+                                     .bytes = j->bytes,
+                                     .http_status = j->http_status,
+                                     .attempts = j->attempts,
+                                     .state = j->state_now,
+                                     .line = j->line,
                                      .seconds = (double)(j->wall_finished_us - j->wall_started_us) / 1e6};
     s->o->finished(s->o->ctx, &f);
 }

@@ -1,7 +1,8 @@
-/* super_facts.c - what outlives a crawl: answers to what workers ask of it, and what they learned, written with the commit.
+/* super_facts.c - what outlives a crawl: answers to what workers ask of it, and what they learned, written with the
+ * commit.
  *
- * A page that its server calls unchanged has no new document; its run names the earlier one, and every so often it is fetched in full
- * all the same, because servers are wrong at times. */
+ * A page that its server calls unchanged has no new document; its run names the earlier one, and every so often it is
+ * fetched in full all the same, because servers are wrong at times. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -58,7 +59,8 @@ static int answer_robots(struct super *s, struct super_job *j, const char *host_
     struct tl_span full = with_port(host_port, j->url, &name);
     for (size_t i = 0; i < s->host_count; i++) {
         struct super_host *h = &s->host[i];
-        if (h->row != pacing_find(&s->shared->pacing, full) || store_host_state(s->store, h->key, &state) || !state.robots)
+        if (h->row != pacing_find(&s->shared->pacing, full) || store_host_state(s->store, h->key, &state) ||
+            !state.robots)
             continue;
         message_u8(value, (uint8_t)state.robots);
         message_i64(value, store_now_us(s->store) - state.robots_us);
@@ -68,7 +70,8 @@ static int answer_robots(struct super *s, struct super_job *j, const char *host_
     return TL_NOTFOUND;
 }
 
-void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value, int *status) {
+void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value,
+                  int *status) {
     *status = TL_NOTFOUND;
     if (kind == ASK_STATE && s->o->crawl->lock)
         *status = store_state_get(s->store, s->root->name, j->collector->key, span_of(a), value);
@@ -97,8 +100,8 @@ static bool next_fact(struct message *m, struct fact *f) {
 /* A lasting redirect. Where the run's own document came from is known better (super_urls.c). */
 static int record_moved(struct super *s, const struct super_job *j, const struct fact *f) {
     AUTO_BUF struct buf from = BUF_INIT, to = BUF_INIT;
-    if (!f->b || (j->document && j->asked_url && strcmp(j->asked_url, f->a) == 0) || url_canonical(&from, span_of(f->a)) ||
-        url_canonical(&to, span_of(f->b)) || strcmp(from.data, to.data) == 0)
+    if (!f->b || (j->document && j->asked_url && strcmp(j->asked_url, f->a) == 0) ||
+        url_canonical(&from, span_of(f->a)) || url_canonical(&to, span_of(f->b)) || strcmp(from.data, to.data) == 0)
         return TL_OK;
     return store_url_map(s->store, known_by(from.data), known_by(to.data), STORE_URL_REDIRECT, j->wall_finished_us);
 }
@@ -115,7 +118,8 @@ int super_facts_record(struct super *s, struct super_job *j) {
     struct fact f;
     int rc = TL_OK;
     while (m.at < m.end && !rc && next_fact(&m, &f)) {
-        const struct store_validator v = {.etag = f.c, .last_modified = f.d, .run = j->run, .at_us = j->wall_finished_us};
+        const struct store_validator v = {
+            .etag = f.c, .last_modified = f.d, .run = j->run, .at_us = j->wall_finished_us};
         if (f.kind == RUN_VALIDATOR && j->document && j->state_now == STORE_SUCCESS)
             rc = store_validator_put(s->store, known_by(f.a), f.b, &v);
         else if (f.kind == RUN_UNCHANGED && j->state_now == STORE_NOT_MODIFIED)

@@ -17,14 +17,14 @@ struct super_scope { /* a leash of this crawl, in memory */
     struct buf json;             /* effective, for documents */
     int64_t bytes_spent;
     bool hosts_auto;
-    uint32_t version;            /* grows when hosts are learned */
-    int64_t run_time_us;         /* deadline of its runs: tightest time of the chain below the crawl's own; INT64_MAX: none */
+    uint32_t version;    /* grows when hosts are learned */
+    int64_t run_time_us; /* deadline of its runs: tightest time of the chain below the crawl's own; INT64_MAX: none */
 };
 struct super_host {
     int64_t key;
     struct pacing_host *row;
     int64_t held_until_us; /* as the catalog has it: wall clock */
-    int64_t claimed; /* runs of this host in flight here */
+    int64_t claimed;       /* runs of this host in flight here */
 };
 struct super_job {
     int64_t key; /* what messages name it by */
@@ -47,9 +47,9 @@ struct super_job {
     int64_t started_us, deadline_us, cancel_us;
     bool deadline_is_line;
     /* what came back */
-    struct buf wishes;      /* records as they came */
+    struct buf wishes; /* records as they came */
     uint32_t wish_count;
-    struct buf state;       /* pairs of message fields */
+    struct buf state; /* pairs of message fields */
     uint32_t state_count;
     struct buf facts;       /* records as they came */
     struct buf attachments; /* JSON objects, comma separated */
@@ -60,7 +60,7 @@ struct super_job {
     bool plain;                  /* its answer may stand for others */
     int64_t wall_started_us, wall_finished_us, bytes, http_status, not_before_us, document_bytes;
     struct sha256 document_sha256;
-    bool document;          /* a staged file RESULT_ID.part is there */
+    bool document; /* a staged file RESULT_ID.part is there */
     struct buf learned;
     struct super_job *next; /* in the worker's list, the waiting list, or the group */
 };
@@ -87,12 +87,12 @@ struct super_collector {
     struct super_worker *worker;
     size_t workers, jobs; /* jobs: in flight, waiting ones too */
     struct super_job *waiting;
-    int deaths, good; /* deaths of workers that count still; runs that ended well since the last one */
-    int64_t respawn_us;   /* no worker before */
-    bool quarantined;     /* one run in flight */
-    bool broken;          /* cannot be loaded: its runs fail */
+    int deaths, good;   /* deaths of workers that count still; runs that ended well since the last one */
+    int64_t respawn_us; /* no worker before */
+    bool quarantined;   /* one run in flight */
+    bool broken;        /* cannot be loaded: its runs fail */
     char *broken_why;
-    struct buf known;     /* tag and reach of children taken since the last commit */
+    struct buf known; /* tag and reach of children taken since the last commit */
     uint32_t known_count;
     char *cache_dir;
     struct super_collector *next;
@@ -131,23 +131,25 @@ struct super {
     char *inbox;
     const char *org, *project, *target_name; /* of the crawl */
 
-    int64_t queued, events_open, event_reach, next_claim_us, next_beat_us, next_watch_us, next_progress_us, next_stop_look_us;
+    int64_t queued, events_open, event_reach, next_claim_us, next_beat_us, next_watch_us, next_progress_us,
+        next_stop_look_us;
     int64_t stuck_until_us; /* nothing is under way, and nothing can start before; 0: not so */
     int64_t started_us, time_limit_us, timeout_at_us, drain_until_us;
     int64_t rate_bytes, rate_since_us;
     bool has_validators; /* the catalog has some: of earlier crawls */
-    bool draining; /* nothing new is claimed */
+    bool draining;       /* nothing new is claimed */
     enum super_end end;
-    int fatal;     /* the host itself failed */
+    int fatal; /* the host itself failed */
     struct fail why;
     struct super_summary sum;
 };
 
 /* super_scope.c */
-struct super_scope *super_scope_root(struct super *s);               /* of a new crawl; not stored yet */
+struct super_scope *super_scope_root(struct super *s); /* of a new crawl; not stored yet */
 int super_scope_store(struct super *s, struct super_scope *x);
 struct super_scope *super_scope_find(struct super *s, int64_t key);
-struct super_scope *super_scope_child(struct super *s, struct super_scope *parent, struct tl_span leash_json, struct fail *why);
+struct super_scope *super_scope_child(struct super *s, struct super_scope *parent, struct tl_span leash_json,
+                                      struct fail *why);
 bool super_scope_allows(const struct super_scope *scope, struct tl_span host, int port);
 bool super_scope_spent(const struct super_scope *scope); /* are the bytes of its chain used up? */
 void super_scope_bytes(struct super_scope *scope, int64_t bytes);
@@ -159,7 +161,7 @@ void super_scopes_free(struct super *s);
 struct super_collector *super_collector(struct super *s, const char *name);
 struct super_collector *super_collector_by_key(struct super *s, int64_t key);
 size_t super_capacity(struct super *s, const struct super_collector *c); /* runs that may be claimed for it now */
-void super_assign(struct super *s, struct super_job *j);                  /* to a worker, or to the waiting list */
+void super_assign(struct super *s, struct super_job *j);                 /* to a worker, or to the waiting list */
 void super_serve_waiting(struct super *s);
 void super_reap(struct super *s);
 void super_retire_idle(struct super *s);
@@ -172,10 +174,12 @@ struct super_job *super_job_find(struct super *s, int64_t key);
 void super_job_free(struct super *s, struct super_job *j);
 void super_job_done(struct super *s, struct super_job *j); /* into the group */
 void super_send_outbox(struct super_worker *w);
-void super_job_send(struct super *s, struct super_job *j); /* into its worker's outbox */
+void super_job_send(struct super *s, struct super_job *j);   /* into its worker's outbox */
 void super_job_refuse(struct super *s, struct super_job *j); /* claimed, but its leash is used up since */
-void super_job_answer(struct super *s, struct super_job *j, int64_t run); /* claimed, but that run's document is its answer */
-void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason, const char *fmt, ...) TL_PRINTF(6, 7);
+void super_job_answer(struct super *s, struct super_job *j,
+                      int64_t run); /* claimed, but that run's document is its answer */
+void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason,
+                   const char *fmt, ...) TL_PRINTF(6, 7);
 /* super_messages.c */
 void super_hear(struct super *s, struct super_worker *w);
 /* super_watch.c: deadlines, stalls */
@@ -185,22 +189,28 @@ void super_cancel_all(struct super *s);
 int super_begin(struct super *s); /* a new crawl: its root run, the root's document, its lines */
 /* super_put.c */
 int super_put_wishes(struct super *s, struct super_job *j);
-int super_put_child(struct super *s, const struct store_wish *base, const struct plugin *plugin, struct tl_span args, bool yaml, struct super_scope *scope,
-                    struct store_put_result *result, uint8_t digest[STORE_DIGEST], struct fail *why);
+int super_put_child(struct super *s, const struct store_wish *base, const struct plugin *plugin, struct tl_span args,
+                    bool yaml, struct super_scope *scope, struct store_put_result *result, uint8_t digest[STORE_DIGEST],
+                    struct fail *why);
 /* super_facts.c: what workers learned, and what they ask of what was learned before */
-void super_conditions(struct super *s, const struct super_job *j, struct buf *m); /* of the run's own URL, into its message */
-void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value, int *status);
+void super_conditions(struct super *s, const struct super_job *j,
+                      struct buf *m); /* of the run's own URL, into its message */
+void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value,
+                  int *status);
 int super_facts_record(struct super *s, struct super_job *j); /* within the transaction */
-int64_t super_unchanged_ref(struct super *s, const struct super_job *j); /* run whose document an unchanged run stands for; 0: none */
+int64_t super_unchanged_ref(struct super *s,
+                            const struct super_job *j); /* run whose document an unchanged run stands for; 0: none */
 void super_host_recall(struct super *s, struct super_host *h);
 int super_hosts_record(struct super *s);
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
-int64_t super_urls_answer(struct super *s, const struct super_job *j); /* run whose document answers it without a request; 0: none */
+int64_t super_urls_answer(struct super *s,
+                          const struct super_job *j); /* run whose document answers it without a request; 0: none */
 /* super_refused.c */
-bool super_refused_again(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach); /* true: counted, nothing to do */
-int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent, int64_t collector, enum store_reason reason,
-                        const uint8_t digest[STORE_DIGEST]);
+bool super_refused_again(struct super *s, uint64_t tag, const struct super_scope *scope,
+                         int64_t reach); /* true: counted, nothing to do */
+int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent,
+                        int64_t collector, enum store_reason reason, const uint8_t digest[STORE_DIGEST]);
 int super_refused_flush(struct super *s); /* within the transaction */
 void super_refused_free(struct super *s);
 /* super_claim.c */
@@ -213,5 +223,5 @@ void super_exec_input(struct super *s, struct super_job *j, struct message *m);
 void super_exec_poll(struct super *s);
 size_t super_exec_fds(struct super *s, struct pollfd *into, size_t room);
 void super_exec_forget(struct super *s, int64_t job); /* it waits no more: what it had started is stopped */
-void super_exec_end(struct super *s);                 /* stops all, and waits for their ends, some seconds at the most */
+void super_exec_end(struct super *s); /* stops all, and waits for their ends, some seconds at the most */
 #endif

@@ -1,4 +1,5 @@
-/* super_jobs.c - jobs: a claimed run or event on its way through a worker, until it stands in the group that is committed next. */
+/* super_jobs.c - jobs: a claimed run or event on its way through a worker, until it stands in the group that is
+ * committed next. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,8 +40,9 @@ struct super_job *super_job_find(struct super *s, int64_t key) {
 void super_job_free(struct super *s, struct super_job *j) {
     s->job[j->key & ((1 << JOB_BITS) - 1)] = NULL;
     s->jobs--;
-    char *texts[] = {j->payload, j->url, j->context, j->document_path, j->document_collector, j->reason, j->refusal, j->error, j->final_url, j->folder, j->datasets,
-                     j->asked_url, j->canonical};
+    char *texts[] = {j->payload,  j->url,       j->context,  j->document_path, j->document_collector,
+                     j->reason,   j->refusal,   j->error,    j->final_url,     j->folder,
+                     j->datasets, j->asked_url, j->canonical};
     for (size_t i = 0; i < COUNT_OF(texts); i++)
         free(texts[i]);
     free(j->path);
@@ -92,7 +94,8 @@ void super_job_done(struct super *s, struct super_job *j) {
 }
 
 /* The supervisor's own verdict on a job: crashed, killed, cancelled. What the worker had sent of it counts no more. */
-void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason, const char *fmt, ...) {
+void super_job_end(struct super *s, struct super_job *j, int status, enum store_state state, const char *reason,
+                   const char *fmt, ...) {
     char text[1500];
     va_list ap;
     va_start(ap, fmt);

@@ -73,7 +73,8 @@ static char *taken_text(struct message *m) {
 
 /* A folder that a worker names must be one below documents/, without steps aside: it becomes a path. */
 static bool folder_is_sound(const char *folder) {
-    return folder && strncmp(folder, "documents/", 10) == 0 && !strstr(folder, "/../") && !strstr(folder, "//") && strlen(folder) < 4000;
+    return folder && strncmp(folder, "documents/", 10) == 0 && !strstr(folder, "/../") && !strstr(folder, "//") &&
+           strlen(folder) < 4000;
 }
 
 static void hear_document(struct super_job *j, struct message *m) {

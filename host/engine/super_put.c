@@ -13,7 +13,8 @@ static bool hosts_allowed(const struct super_scope *scope, const struct args *a)
     const char *at = a->hosts.data;
     for (size_t i = 0; i < a->host_count; i++, at += strlen(at) + 1) {
         const char *colon = strrchr(at, ':');
-        if (!colon || !super_scope_allows(scope, (struct tl_span){at, (size_t)(colon - at)}, (int)strtol(colon + 1, NULL, 10)))
+        if (!colon ||
+            !super_scope_allows(scope, (struct tl_span){at, (size_t)(colon - at)}, (int)strtol(colon + 1, NULL, 10)))
             return false;
     }
     return true;
@@ -36,15 +37,17 @@ static int host_key(struct super *s, const struct args *a, int64_t *key) {
     return rc;
 }
 
-int super_put_child(struct super *s, const struct store_wish *base, const struct plugin *plugin, struct tl_span args, bool yaml, struct super_scope *scope,
-                    struct store_put_result *result, uint8_t digest[STORE_DIGEST], struct fail *why) {
+int super_put_child(struct super *s, const struct store_wish *base, const struct plugin *plugin, struct tl_span args,
+                    bool yaml, struct super_scope *scope, struct store_put_result *result, uint8_t digest[STORE_DIGEST],
+                    struct fail *why) {
     static struct args a; /* its buffers are used again and again */
     struct store_wish w = *base;
     int rc = args_check(plugin, args, yaml, &a, why);
     if (rc)
         return rc;
     if (a.payload.len > PAYLOAD_MOST || a.url.len > PAYLOAD_MOST)
-        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "the arguments of %s are over %d KiB", plugin->name, PAYLOAD_MOST / 1024);
+        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "the arguments of %s are over %d KiB", plugin->name,
+                         PAYLOAD_MOST / 1024);
     struct super_collector *c = super_collector(s, plugin->name);
     if (!c || host_key(s, &a, &w.host))
         return fail_set(why, TL_FAILED, "the catalog does not take a collector or host");
@@ -68,7 +71,8 @@ int super_put_child(struct super *s, const struct store_wish *base, const struct
     return TL_OK;
 }
 
-/* One wish of a job that is being committed. A wish that cannot be is told, not stored: it is a fault of the collector. */
+/* One wish of a job that is being committed. A wish that cannot be is told, not stored: it is a fault of the collector.
+ */
 static int put_wish(struct super *s, struct super_job *j, struct message *m) {
     uint64_t tag = (uint64_t)message_get_i64(m);
     unsigned flags = message_get_u8(m);
@@ -95,8 +99,13 @@ static int put_wish(struct super *s, struct super_job *j, struct message *m) {
         args = buf_span(&merged);
     }
     struct super_scope *scope = leash.len ? super_scope_child(s, j->scope, leash, &why) : j->scope;
-    struct store_wish w = {.parent = j->run, .parent_depth = j->depth, .parent_reach = j->reach, .context = name,
-                           .edge = page ? STORE_PAGE : flags & WISH_REACT ? STORE_REACT : STORE_SPAWN};
+    struct store_wish w = {.parent = j->run,
+                           .parent_depth = j->depth,
+                           .parent_reach = j->reach,
+                           .context = name,
+                           .edge = page                 ? STORE_PAGE
+                                   : flags & WISH_REACT ? STORE_REACT
+                                                        : STORE_SPAWN};
     if (page && j->path_count >= PAGES_MOST)
         w.refuse = STORE_DEPTH; /* a list that never ends */
     struct store_put_result result;
@@ -111,7 +120,8 @@ static int put_wish(struct super *s, struct super_job *j, struct message *m) {
         return rc;
     }
     if (result.verdict == STORE_LEASHED)
-        return super_refused_learn(s, tag, scope, reach, j->run, super_collector(s, plugin->name)->key, result.reason, digest);
+        return super_refused_learn(s, tag, scope, reach, j->run, super_collector(s, plugin->name)->key, result.reason,
+                                   digest);
     tagset_learn(&s->known, tag, result.reach);
     struct super_collector *asker = j->collector;
     message_i64(&asker->known, (int64_t)tag);

@@ -1,7 +1,7 @@
 /* super_refused.c - what the leash has refused before for a reason that stands: the same wish again is only counted.
  *
- * A site's every page links to the same strangers. Hosts and depth are such reasons: asked again under the same leash, from as far or
- * farther, the answer is the same. Counts are written with the next commit. */
+ * A site's every page links to the same strangers. Hosts and depth are such reasons: asked again under the same leash,
+ * from as far or farther, the answer is the same. Counts are written with the next commit. */
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -34,7 +34,8 @@ static int flush(struct super *s, struct super_refused *r) {
     int rc = TL_OK;
     for (size_t i = 0; i < r->due_count && !rc; i++) {
         struct refused *e = &r->entry[r->due[i]];
-        rc = store_leashed(s->store, s->root->root, e->parent, e->collector, e->digest, (struct tl_span){"", 0}, e->reason, e->times);
+        rc = store_leashed(s->store, s->root->root, e->parent, e->collector, e->digest, (struct tl_span){"", 0},
+                           e->reason, e->times);
         e->times = 0;
     }
     r->due_count = 0;
@@ -72,8 +73,8 @@ static int grow(struct super *s, struct super_refused *r) {
     return rc;
 }
 
-int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent, int64_t collector, enum store_reason reason,
-                        const uint8_t digest[STORE_DIGEST]) {
+int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope *scope, int64_t reach, int64_t parent,
+                        int64_t collector, enum store_reason reason, const uint8_t digest[STORE_DIGEST]) {
     if (reason != STORE_HOSTS && reason != STORE_DEPTH)
         return TL_OK;
     if (!s->refused)
@@ -90,7 +91,13 @@ int super_refused_learn(struct super *s, uint64_t tag, const struct super_scope 
         r->count++;
     if (e->times) /* of another leash: written first */
         rc = flush(s, r);
-    *e = (struct refused){.tag = tag, .scope = scope, .reach = reach, .parent = parent, .collector = collector, .version = scope->version, .reason = reason};
+    *e = (struct refused){.tag = tag,
+                          .scope = scope,
+                          .reach = reach,
+                          .parent = parent,
+                          .collector = collector,
+                          .version = scope->version,
+                          .reason = reason};
     memcpy(e->digest, digest, STORE_DIGEST);
     return rc;
 }

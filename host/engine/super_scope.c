@@ -48,8 +48,13 @@ static void settle(struct super *s, struct super_scope *x) {
 int super_scope_store(struct super *s, struct super_scope *x) {
     AUTO_BUF struct buf json = BUF_INIT;
     leash_json(&json, &x->own);
-    struct store_scope row = {.parent = x->parent ? x->parent->key : 0, .depth = x->effective.depth, .fanout = x->effective.fanout, .runs = x->own.runs,
-                              .bytes = x->own.bytes, .time_us = x->own.time_us, .json = json.data};
+    struct store_scope row = {.parent = x->parent ? x->parent->key : 0,
+                              .depth = x->effective.depth,
+                              .fanout = x->effective.fanout,
+                              .runs = x->own.runs,
+                              .bytes = x->own.bytes,
+                              .time_us = x->own.time_us,
+                              .json = json.data};
     if (!x->parent) {
         row.runs = x->effective.runs;
         row.bytes = x->effective.bytes;
@@ -60,7 +65,8 @@ int super_scope_store(struct super *s, struct super_scope *x) {
     return rc;
 }
 
-/* "hosts unset means the hosts of the lines' URLs ... and the endpoints that a collector declares; hosts named by lines are always in". */
+/* "hosts unset means the hosts of the lines' URLs ... and the endpoints that a collector declares; hosts named by lines
+ * are always in". */
 static void add_line_hosts(struct super *s, struct leash *l, bool endpoints) {
     const struct crawl *c = s->o->crawl;
     for (size_t i = 0; i < c->line_count; i++) {
@@ -99,7 +105,8 @@ struct super_scope *super_scope_find(struct super *s, int64_t key) {
     return s->scope_count ? s->scope[0] : NULL;
 }
 
-struct super_scope *super_scope_child(struct super *s, struct super_scope *parent, struct tl_span text, struct fail *why) {
+struct super_scope *super_scope_child(struct super *s, struct super_scope *parent, struct tl_span text,
+                                      struct fail *why) {
     struct leash own;
     leash_init(&own);
     int rc = leash_from_json(&own, text, why);
@@ -147,15 +154,14 @@ void super_scope_bytes(struct super_scope *scope, int64_t bytes) {
         x->bytes_spent += bytes;
 }
 
-/* Hosts that a line's redirect reached: they are in from now on, and stay in when the crawl goes on later. Learned as *.HOST, so that
- * no host is taken for one that the crawl names itself: those may have private addresses (guard.h). */
+/* Hosts that a line's redirect reached: they are in from now on, and stay in when the crawl goes on later. Learned as
+ * *.HOST, so that no host is taken for one that the crawl names itself: those may have private addresses (guard.h). */
 int super_scope_learn(struct super *s, struct super_scope *scope, const struct buf *hosts) {
     struct super_scope *x = scope;
     AUTO_BUF struct buf json = BUF_INIT;
     while (x->parent)
         x = x->parent;
-    for (const char *at = hosts->data; at && at < hosts->data + hosts->len; at += strlen(at) + 1)
-    {
+    for (const char *at = hosts->data; at && at < hosts->data + hosts->len; at += strlen(at) + 1) {
         AUTO_BUF struct buf pattern = BUF_INIT;
         buf_printf(&pattern, "*.%s", at);
         leash_add_host(&x->own, pattern.data, NULL);

@@ -38,7 +38,10 @@ static void watch_job(struct super *s, struct super_job *j, int64_t now) {
         return;
     int64_t on_cpu = atomic_load(&s->shared->slot[j->worker->slot].job);
     if (on_cpu == j->key || on_cpu == 0) /* another one's slice is the stall's business */
-        super_kill(j->worker, j->deadline_is_line ? "its line's time was up and it did not stop (deadline)" : "it ran for too long and did not stop (deadline)", j);
+        super_kill(j->worker,
+                   j->deadline_is_line ? "its line's time was up and it did not stop (deadline)"
+                                       : "it ran for too long and did not stop (deadline)",
+                   j);
 }
 
 static void watch_worker(struct super *s, struct super_worker *w, int64_t now) {
@@ -58,7 +61,8 @@ void super_watch(struct super *s) {
     int64_t now = time_mono_us();
     if (now < s->next_watch_us)
         return;
-    bool late = s->next_watch_us && now - s->next_watch_us > s->config->workers.stall_us / 2; /* we stood still ourselves: judge nobody by it */
+    bool late = s->next_watch_us && now - s->next_watch_us > s->config->workers.stall_us /
+                                                                 2; /* we stood still ourselves: judge nobody by it */
     s->next_watch_us = now + 100000;
     if (late)
         return;

@@ -1,4 +1,5 @@
-/* super_workers.c - workers: started when there is work for their collector, retired when idle, judged when they die. */
+/* super_workers.c - workers: started when there is work for their collector, retired when idle, judged when they die.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -64,7 +65,8 @@ static struct super_collector *missing(struct super *s, int64_t key, const char 
     struct super_collector *c = mem_alloc(sizeof *c);
     AUTO_BUF struct buf why = BUF_INIT;
     buf_printf(&why, "the collector %s is not installed", name);
-    c->own_plugin = (struct plugin){.name = mem_text(name), .version = mem_text(version ? version : "0"), .summary = mem_text("")};
+    c->own_plugin =
+        (struct plugin){.name = mem_text(name), .version = mem_text(version ? version : "0"), .summary = mem_text("")};
     c->plugin = &c->own_plugin;
     c->key = key;
     c->broken = true;
@@ -221,7 +223,8 @@ static int spawn_worker(struct super *s, struct super_worker *w, int socket_fd) 
     char *const *envp = program_environment();
     int rc = posix_spawn(&w->pid, program, &actions, &attr, argv, envp);
     if (rc)
-        rc = posix_spawn(&w->pid, "/proc/self/exe", &actions, &attr, argv, envp); /* the file was replaced by an upgrade */
+        rc = posix_spawn(&w->pid, "/proc/self/exe", &actions, &attr, argv,
+                         envp); /* the file was replaced by an upgrade */
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return rc ? fail_set(&s->why, TL_FAILED, "cannot start a worker (%s): %s", program, strerrordesc_np(rc)) : TL_OK;
@@ -375,7 +378,8 @@ static void give_back(struct super *s, struct super_job *j) {
     put_waiting(j);
 }
 
-/* The culprit of a dead worker: crashed, or killed at a deadline. A reaction that crashes does not take its document along. */
+/* The culprit of a dead worker: crashed, or killed at a deadline. A reaction that crashes does not take its document
+ * along. */
 static void judge_culprit(struct super *s, struct super_worker *w, struct super_job *j) {
     const struct shared_slot *cell = &s->shared->slot[w->slot];
     char trace[1000], what[160];
@@ -387,10 +391,14 @@ static void judge_culprit(struct super *s, struct super_worker *w, struct super_
     if (w->killed_for)
         snprintf(what, sizeof what, "killed: %s", w->killed_for);
     else if (sig)
-        snprintf(what, sizeof what, "died of signal %d (SIG%s)%s%s", sig, abbrev ? abbrev : "?", atomic_load(&cell->overflow) ? ", its stack overflowed," : "",
-                 phase == SHARED_REACT ? " in react" : phase == SHARED_WRITE ? " while its document was written" : " in collect");
+        snprintf(what, sizeof what, "died of signal %d (SIG%s)%s%s", sig, abbrev ? abbrev : "?",
+                 atomic_load(&cell->overflow) ? ", its stack overflowed," : "",
+                 phase == SHARED_REACT   ? " in react"
+                 : phase == SHARED_WRITE ? " while its document was written"
+                                         : " in collect");
     else
-        snprintf(what, sizeof what, "ended its process with code %d", WIFEXITED(w->wait_status) ? WEXITSTATUS(w->wait_status) : -1);
+        snprintf(what, sizeof what, "ended its process with code %d",
+                 WIFEXITED(w->wait_status) ? WEXITSTATUS(w->wait_status) : -1);
     log_warn("collector %s %s", w->collector->plugin->name, what);
     if (!j->is_event && phase == SHARED_REACT && !j->no_fuse && !w->killed_for) {
         j->no_fuse = true; /* collected once more, the reaction apart */
@@ -399,7 +407,8 @@ static void judge_culprit(struct super *s, struct super_worker *w, struct super_
         return;
     }
     bool line_deadline = w->killed_job == j && j->deadline_is_line;
-    super_job_end(s, j, TL_FAILED, line_deadline ? STORE_FAILED : STORE_CRASHED, line_deadline ? "deadline" : "crashed", "%s%s%s", what, trace[0] && !w->killed_for ? "; backtrace: " : "",
+    super_job_end(s, j, TL_FAILED, line_deadline ? STORE_FAILED : STORE_CRASHED, line_deadline ? "deadline" : "crashed",
+                  "%s%s%s", what, trace[0] && !w->killed_for ? "; backtrace: " : "",
                   trace[0] && !w->killed_for ? trace : "");
 }
 
@@ -425,7 +434,9 @@ static void bury(struct super *s, struct super_worker *w) {
     super_hear(s, w); /* what it had said before counts */
     bool clean = w->quitting && w->jobs == 0;
     int64_t culprit = atomic_load(&s->shared->slot[w->slot].job);
-    struct super_job *guilty = w->killed_job && !w->killed_job->done ? w->killed_job : culprit ? super_job_find(s, culprit) : NULL;
+    struct super_job *guilty = w->killed_job && !w->killed_job->done ? w->killed_job
+                               : culprit                             ? super_job_find(s, culprit)
+                                                                     : NULL;
     if (guilty && (guilty->done || guilty->worker != w))
         guilty = NULL;
     if (!clean && !c->broken) {
@@ -440,7 +451,8 @@ static void bury(struct super *s, struct super_worker *w) {
             log_warn("collector %s is in quarantine: one run at a time", c->plugin->name);
         }
         if (!guilty)
-            log_warn("a worker of %s died with nobody to blame (status %#x)", c->plugin->name, (unsigned)w->wait_status);
+            log_warn("a worker of %s died with nobody to blame (status %#x)", c->plugin->name,
+                     (unsigned)w->wait_status);
     }
     if (guilty)
         judge_culprit(s, w, guilty);
@@ -450,7 +462,8 @@ static void bury(struct super *s, struct super_worker *w) {
     if (!c->broken && !clean && c->deaths >= (guilty ? DEATHS_GUILTY : DEATHS_UNKNOWN)) {
         AUTO_BUF struct buf why = BUF_INIT;
         if (!guilty && WIFEXITED(w->wait_status) && WEXITSTATUS(w->wait_status) == EXIT_INTERNAL)
-            buf_printf(&why, "its workers do not understand this supervisor: was %s replaced while the crawl ran?", program_path());
+            buf_printf(&why, "its workers do not understand this supervisor: was %s replaced while the crawl ran?",
+                       program_path());
         else
             buf_printf(&why, "its workers died %d times, with hardly a good run between", c->deaths);
         c->broken = true;

@@ -11,7 +11,7 @@ struct tagset {
     struct tagset_entry {
         uint64_t tag; /* never 0 */
         uint32_t reach;
-    } *entry;
+    } * entry;
     size_t count, room, most; /* most 0: 2 Mi */
 };
 bool tagset_known(const struct tagset *t, uint64_t tag, int64_t reach); /* at this distance or a smaller one? */

@@ -1,4 +1,5 @@
-/* worker.c - the loop of a worker; see worker.h. It starts with HELLO, answers READY, and ends with the supervisor's word or life. */
+/* worker.c - the loop of a worker; see worker.h. It starts with HELLO, answers READY, and ends with the supervisor's
+ * word or life. */
 #include "engine/worker.h"
 
 #include <errno.h>
@@ -48,7 +49,8 @@ static int read_document(struct worker *w, struct job *j, struct tl_document *do
     char *copy = arena_text(&j->run->arena, bytes.data ? bytes.data : "", bytes.len);
     if (n < 0 || !copy || json_valid((struct tl_span){copy, bytes.len}, NULL))
         return run_fail(j->run, TL_FAILED, "document", "%s cannot be read, or is damaged", j->document_path);
-    *doc = (struct tl_document){sizeof *doc, j->run->result_id, j->run->run_id, j->document_collector, j->document_url, {copy, bytes.len}};
+    *doc = (struct tl_document){sizeof *doc,           j->run->result_id, j->run->run_id,
+                                j->document_collector, j->document_url,   {copy, bytes.len}};
     return TL_OK;
 }
 
@@ -57,8 +59,10 @@ static int prepare_args(struct worker *w, struct job *j) {
     void *args = NULL;
     const struct args_secrets secrets = {worker_secret_find, w};
     const struct tl_collector *c = w->collector;
-    if (w->default_args ? args_fill_over(c->arguments, c->arguments_size, w->default_args, j->run->payload, &j->run->arena, &secrets, &args, &why)
-                        : args_fill(c->arguments, c->arguments_size, j->run->payload, &j->run->arena, &secrets, &args, &why))
+    if (w->default_args
+            ? args_fill_over(c->arguments, c->arguments_size, w->default_args, j->run->payload, &j->run->arena,
+                             &secrets, &args, &why)
+            : args_fill(c->arguments, c->arguments_size, j->run->payload, &j->run->arena, &secrets, &args, &why))
         return run_fail(j->run, TL_FAILED, "arguments", "%s", why.text);
     j->args = args;
     return TL_OK;
@@ -288,7 +292,8 @@ static void confine(struct worker *w, const char *file) {
     const char *slash = strrchr(file, '/'), *folder = arena_text(&w->memory, file, slash ? (size_t)(slash - file) : 0);
     const char *const read[] = {folder ? folder : file, w->lake, NULL}, *const write[] = {w->staging, w->cache, NULL};
     struct rlimit now;
-    size_t most = getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_max < DESCRIPTORS ? (size_t)now.rlim_max : DESCRIPTORS;
+    size_t most =
+        getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_max < DESCRIPTORS ? (size_t)now.rlim_max : DESCRIPTORS;
     const struct confine c = {.read = read, .write = write, .memory = (size_t)w->memory_limit, .descriptors = most};
     confine_here(&c, NULL);
 }
@@ -298,9 +303,11 @@ static int load(struct worker *w, const char *file, struct fail *why) {
     const struct args_secrets secrets = {worker_secret_find, w};
     int rc = loader_open(file, &w->collector, why);
     if (!rc && w->collector->options)
-        rc = args_fill(w->collector->options, w->collector->options_size, w->options, &w->memory, &secrets, &options, why);
+        rc = args_fill(w->collector->options, w->collector->options_size, w->options, &w->memory, &secrets, &options,
+                       why);
     /* Read once for all runs; where a default cannot be, each run that needs it says so. */
-    if (!rc && args_fill(w->collector->arguments, w->collector->arguments_size, span_of("{}"), &w->memory, &secrets, &w->default_args, NULL))
+    if (!rc && args_fill(w->collector->arguments, w->collector->arguments_size, span_of("{}"), &w->memory, &secrets,
+                         &w->default_args, NULL))
         w->default_args = NULL;
     if (!rc && w->collector->open && (rc = w->collector->open(&run_host, options, &w->self)))
         rc = fail_set(why, rc, "%s: open failed (%d)", file, rc);
@@ -314,7 +321,8 @@ _Noreturn void worker_main(const char *slot) {
     const char *file;
     size_t len;
     w->slot = (int)strtol(slot, NULL, 10);
-    /* Bodies and documents come and go with every page: their memory stays, instead of being mapped and cleared anew. */
+    /* Bodies and documents come and go with every page: their memory stays, instead of being mapped and cleared anew.
+     */
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 16 << 20);
     w->waiting_end = &w->waiting;

@@ -1,4 +1,5 @@
-/* worker_crash.c - last words: which signal, was it the stack, and a backtrace, left where the supervisor finds them. */
+/* worker_crash.c - last words: which signal, was it the stack, and a backtrace, left where the supervisor finds them.
+ */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -28,8 +29,10 @@ void worker_crash_setup(struct worker *w) {
     static _Alignas(16) char stack[128 * 1024];
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&alternate, NULL);
-    struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER}, ignore = {.sa_handler = SIG_IGN};
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS}, ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
+    struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER},
+                     ignore = {.sa_handler = SIG_IGN};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS},
+                     ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaction(signals[i], &crash, NULL);
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)

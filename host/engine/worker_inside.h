@@ -9,9 +9,9 @@
 
 struct worker_scope { /* a leash as far as a worker needs it: who may be asked */
     int64_t key;
-    struct buf leash;      /* the effective leash as JSON, for the document */
-    bool hosts_auto;       /* a line's redirect may add a host of the same registrable domain */
-    char **pattern;        /* lists of patterns, each ended by NULL; the whole ended by another NULL */
+    struct buf leash; /* the effective leash as JSON, for the document */
+    bool hosts_auto;  /* a line's redirect may add a host of the same registrable domain */
+    char **pattern;   /* lists of patterns, each ended by NULL; the whole ended by another NULL */
     size_t pattern_count;
 };
 struct worker_secret { /* what a collector holds as const struct tl_secret * */
@@ -33,7 +33,7 @@ struct job {
     int react_status;
     bool ask_validators;       /* the catalog may know some */
     struct tl_span conditions; /* of the run's own URL, as the supervisor answers; empty: none */
-    struct buf learned; /* hosts that a redirect of a line reached, each ended by NUL */
+    struct buf learned;        /* hosts that a redirect of a line reached, each ended by NUL */
     /* an answer that the supervisor owes */
     bool awaiting, answered;
     int answer_status;
@@ -46,7 +46,7 @@ struct worker {
     struct shared *shared;
     struct shared_slot *me;
     int slot;
-    struct buf message;       /* being built */
+    struct buf message; /* being built */
     char *inbox;
     const struct tl_collector *collector;
     void *self, *default_args;
@@ -54,7 +54,7 @@ struct worker {
     struct fetcher *fetcher;
     struct hash *hash;
     struct buf document, summary, attachments, facts;
-    struct arena memory;      /* what lives as long as the worker */
+    struct arena memory;                      /* what lives as long as the worker */
     struct job *job, *waiting, **waiting_end; /* started; not started yet, in order */
     size_t started, ready, asleep;
     bool quit;

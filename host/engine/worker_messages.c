@@ -13,7 +13,8 @@ static struct worker_scope *find_scope(struct worker *w, int64_t key) {
     return NULL;
 }
 
-/* A leash: its text, and the host patterns of every leash of its chain, perhaps in parts. Comes again when a host was learned. */
+/* A leash: its text, and the host patterns of every leash of its chain, perhaps in parts. Comes again when a host was
+ * learned. */
 static void hear_scope(struct worker *w, struct message *m) {
     int64_t key = message_get_i64(m);
     bool first = message_get_u8(m);

@@ -8,10 +8,12 @@
 #include "engine/worker_inside.h"
 
 static size_t wish_size(const struct run_wish *x) { /* at the most */
-    return 64 + x->args.len + x->leash.len + (x->name ? strlen(x->name) : 0) + (x->collector ? strlen(x->collector) : 0);
+    return 64 + x->args.len + x->leash.len + (x->name ? strlen(x->name) : 0) +
+           (x->collector ? strlen(x->collector) : 0);
 }
 
-/* Wishes from `first` on behind what the message holds already, as many as fit: their count, then each. Returns the next. */
+/* Wishes from `first` on behind what the message holds already, as many as fit: their count, then each. Returns the
+ * next. */
 static size_t put_wishes(struct buf *m, const struct run *r, size_t first) {
     size_t count_at = m->len, i = first;
     uint32_t n = 0;
@@ -65,8 +67,8 @@ static void send_kept_facts(struct worker *w, const struct job *j) {
     buf_reset(&w->facts);
 }
 
-/* What was learned counts whatever became of the run, but for validators: those speak of its document. The last ones stay in w->facts,
- * for the closing message. */
+/* What was learned counts whatever became of the run, but for validators: those speak of its document. The last ones
+ * stay in w->facts, for the closing message. */
 static void send_facts(struct worker *w, struct job *j, bool document) {
     enum { KEPT_MOST = 4 << 10 };
     const struct run *r = j->run;
@@ -107,8 +109,13 @@ static int stage(struct worker *w, const struct run *r, struct fail *why) {
 }
 
 static void folder_of(const struct worker *w, const struct run *r, bool attachments, struct buf *out) {
-    const struct lake_place place = {.root_started_us = w->root_started_us, .version = r->collector_version, .org = r->org, .project = r->project, .context = r->context,
-                                     .result = r->result_name ? r->result_name : r->collector->name, .order = w->order};
+    const struct lake_place place = {.root_started_us = w->root_started_us,
+                                     .version = r->collector_version,
+                                     .org = r->org,
+                                     .project = r->project,
+                                     .context = r->context,
+                                     .result = r->result_name ? r->result_name : r->collector->name,
+                                     .order = w->order};
     struct lake_place p = place;
     uuid_parse(span_of(r->root_id), &p.root_id);
     lake_folder(out, &p, attachments);

@@ -163,7 +163,8 @@ static int service_state_get(struct run *r, const char *key, struct buf *value) 
     return rc;
 }
 
-static int service_validators(struct run *r, const char *url, const char *credential, struct buf *etag, struct buf *last_modified) {
+static int service_validators(struct run *r, const char *url, const char *credential, struct buf *etag,
+                              struct buf *last_modified) {
     struct job *j = job_of(r);
     AUTO_BUF struct buf own = BUF_INIT;
     struct tl_span known = j->conditions;
@@ -212,9 +213,19 @@ static void env_moved(void *ctx, const char *from, const char *to) {
 }
 
 static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
-    const struct fetch_env env = {.ctx = job_of(r), .first = r->wire_bytes == 0 && !r->http_status, .sleep = env_sleep, .exchange = env_exchange, .host_allowed = env_host_allowed,
-                                  .host_named = env_host_named, .secret_named = env_secret_named, .secret = worker_secret_value, .robots_recall = env_robots_recall,
-                                  .robots_learned = env_robots_learned, .moved = env_moved, .etag = r->etag, .last_modified = r->last_modified};
+    const struct fetch_env env = {.ctx = job_of(r),
+                                  .first = r->wire_bytes == 0 && !r->http_status,
+                                  .sleep = env_sleep,
+                                  .exchange = env_exchange,
+                                  .host_allowed = env_host_allowed,
+                                  .host_named = env_host_named,
+                                  .secret_named = env_secret_named,
+                                  .secret = worker_secret_value,
+                                  .robots_recall = env_robots_recall,
+                                  .robots_learned = env_robots_learned,
+                                  .moved = env_moved,
+                                  .etag = r->etag,
+                                  .last_modified = r->last_modified};
     return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
@@ -237,7 +248,8 @@ int worker_exec_message(struct run *r, const struct tl_program *p, uint8_t flags
     }
     message_span(m, p->input);
     if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0])
-        return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB", MESSAGE_MAX / 1024);
+        return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB",
+                        MESSAGE_MAX / 1024);
     return TL_OK;
 }
 
@@ -253,7 +265,9 @@ static int service_exec(struct run *r, struct tl_program *p) {
     if (rc)
         return rc;
     if (j->answer_status < 0)
-        return run_fail(r, j->answer_status, "exec", "%.*s: %.*s", 200, p->argv[0], (int)(j->answer_err.len < 800 ? j->answer_err.len : 800), j->answer_err.data ? j->answer_err.data : "");
+        return run_fail(r, j->answer_status, "exec", "%.*s: %.*s", 200, p->argv[0],
+                        (int)(j->answer_err.len < 800 ? j->answer_err.len : 800),
+                        j->answer_err.data ? j->answer_err.data : "");
     p->status = j->answer_status;
     p->out = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer)), j->answer.len};
     p->err = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer_err)), j->answer_err.len};
@@ -295,9 +309,20 @@ static void service_log(struct run *r, enum tl_level level, const char *text) {
     port_send(&worker_self->port, &m);
 }
 
-const struct run_backend worker_backend = {.sleep = service_sleep, .fetch = service_fetch, .state_get = service_state_get, .validators = service_validators, .exec = service_exec, .process_start = worker_process_start, .process_write = worker_process_write, .process_line = worker_process_line,
+const struct run_backend worker_backend = {.sleep = service_sleep,
+                                           .fetch = service_fetch,
+                                           .state_get = service_state_get,
+                                           .validators = service_validators,
+                                           .exec = service_exec,
+                                           .process_start = worker_process_start,
+                                           .process_write = worker_process_write,
+                                           .process_line = worker_process_line,
                                            .process_end = worker_process_end,
-                                           .attach = service_attach, .unattach = service_unattach, .cache_dir = service_cache_dir, .known = service_known, .log = service_log};
+                                           .attach = service_attach,
+                                           .unattach = service_unattach,
+                                           .cache_dir = service_cache_dir,
+                                           .known = service_known,
+                                           .log = service_log};
 
 /* ---- secrets */
 

@@ -74,10 +74,12 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
     buf_lit(&at, "/robots.txt");
     rc = fetch_set_url(&own, buf_span(&at), NULL);
     for (int hop = 0; !rc && !(rc = fetch_ask_plainly(&own, FETCH_ROBOTS_MAX)) && hop < HOPS; hop++) {
-        const char *location = a.result.error == TRANSFER_OK && fetch_is_redirect(a.result.status) ? fetch_header(&a, "location") : NULL;
+        const char *location =
+            a.result.error == TRANSFER_OK && fetch_is_redirect(a.result.status) ? fetch_header(&a, "location") : NULL;
         AUTO_BUF struct buf href = BUF_INIT;
         struct url base;
-        if (!location || url_parse(&href, buf_span(&own.href), NULL, &base) || fetch_set_url(&own, span_of(location), &base) ||
+        if (!location || url_parse(&href, buf_span(&own.href), NULL, &base) ||
+            fetch_set_url(&own, span_of(location), &base) ||
             !(span_eq(own.url.scheme, "http") || span_eq(own.url.scheme, "https")))
             break;
         if (is_off_limits(&own)) {
@@ -88,7 +90,8 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
     if (!rc) {
         const struct transfer_result *r = &a.result;
         fetch_robots_learn(entry, r);
-        if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 500 && r->status != 429 && x->env->robots_learned)
+        if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 500 && r->status != 429 &&
+            x->env->robots_learned)
             x->env->robots_learned(x->env->ctx, x->host_port, r->status < 300 ? 1 : 2, buf_span(&r->body));
     }
     x->a->wire_bytes += a.wire_bytes;
@@ -163,8 +166,8 @@ static int check_hop(struct exchange *x, bool redirected) {
         return fetch_refuse(x, "scheme", "only http and https are fetched, not", x->href.data);
     if (!x->env->host_allowed(x->env->ctx, x->url.host, url_effective_port(&x->url), redirected))
         return fetch_refuse(x, "hosts", "the leash does not let the crawl go to", x->href.data);
-    snprintf(x->host_port, sizeof x->host_port, x->url.port < 0 ? "%.*s" : "%.*s:%d", (int)(x->url.host.len < 260 ? x->url.host.len : 260),
-             x->url.host.ptr, x->url.port);
+    snprintf(x->host_port, sizeof x->host_port, x->url.port < 0 ? "%.*s" : "%.*s:%d",
+             (int)(x->url.host.len < 260 ? x->url.host.len : 260), x->url.host.ptr, x->url.port);
     if (is_off_limits(x))
         return refuse_private(x);
     return x->q->kind == TL_PAGE_REQUEST && x->f->policy.robots ? check_robots(x) : TL_OK;
@@ -217,12 +220,21 @@ static int go(struct exchange *x, const char **requested) {
     return rc;
 }
 
-int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd, struct arena *arena, struct fetch_answer *a) {
-    struct exchange x = {.f = f, .env = env, .q = q, .arena = arena, .a = a, .method = q->method ? q->method : "GET", .body = q->body, .attach_fd = attach_fd};
+int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd,
+              struct arena *arena, struct fetch_answer *a) {
+    struct exchange x = {.f = f,
+                         .env = env,
+                         .q = q,
+                         .arena = arena,
+                         .a = a,
+                         .method = q->method ? q->method : "GET",
+                         .body = q->body,
+                         .attach_fd = attach_fd};
     const char *requested = NULL;
     int rc = TL_OK;
     memset(a, 0, sizeof *a);
-    x.timeout_us = q->timeout_ms > 0 && q->timeout_ms < f->policy.timeout_us / 1000 ? q->timeout_ms * 1000 : f->policy.timeout_us;
+    x.timeout_us =
+        q->timeout_ms > 0 && q->timeout_ms < f->policy.timeout_us / 1000 ? q->timeout_ms * 1000 : f->policy.timeout_us;
     x.max_bytes = q->max_bytes > 0 && q->max_bytes < f->policy.max_body ? q->max_bytes : f->policy.max_body;
     x.chain = (struct json_writer)JSON_WRITER(&x.chain_text);
     json_array_begin(&x.chain);

@@ -1,7 +1,8 @@
 /* fetch.h - the manners of a request: scheme, leash, robots.txt, guard, pacing, redirects by our own hand, retries.
  *
- * fetch_get looks blocking: whatever waits is asked of the environment, which suspends a coroutine or really blocks. One fetcher serves
- * all runs of a worker and holds the robots verdicts of a crawl. Every hop is checked as if it were the first request. */
+ * fetch_get looks blocking: whatever waits is asked of the environment, which suspends a coroutine or really blocks.
+ * One fetcher serves all runs of a worker and holds the robots verdicts of a crawl. Every hop is checked as if it were
+ * the first request. */
 #ifndef TROTLINE_NET_FETCH_H
 #define TROTLINE_NET_FETCH_H
 #include "base/arena.h"
@@ -16,16 +17,19 @@ struct fetch_policy {
     struct pacing_rule pacing;
     bool robots, private_allowed, proxied;
 };
-struct fetch_env { /* what waits, and what only the crawl knows */
-    void *ctx;     /* of the run that fetches */
-    bool first;    /* the run has fetched nothing before: it can be put back without loss */
-    int (*sleep)(void *ctx, int64_t us);                    /* TL_OK or TL_CANCEL */
-    int (*exchange)(void *ctx, const struct transfer_request *q, struct transfer_result *r); /* TL_OK, whatever became of it, or TL_CANCEL */
-    bool (*host_allowed)(void *ctx, struct tl_span host, int port, bool redirected);         /* the leash */
-    bool (*host_named)(void *ctx, struct tl_span host);     /* does the crawl name it literally? (guard.h) */
-    const struct tl_secret *(*secret_named)(void *ctx, const char *name); /* "Name: Bearer secret:KEY" in a header; NULL: there is none */
-    /* What is remembered of robots.txt from earlier crawls, asked once an origin: 1 rules (text), 2 there are none; 0 nothing. age_us: since
-     * it was read. The text lives until the next call. And what was learned now. All may be NULL. */
+struct fetch_env {                       /* what waits, and what only the crawl knows */
+    void *ctx;                           /* of the run that fetches */
+    bool first;                          /* the run has fetched nothing before: it can be put back without loss */
+    int (*sleep)(void *ctx, int64_t us); /* TL_OK or TL_CANCEL */
+    int (*exchange)(void *ctx, const struct transfer_request *q,
+                    struct transfer_result *r); /* TL_OK, whatever became of it, or TL_CANCEL */
+    bool (*host_allowed)(void *ctx, struct tl_span host, int port, bool redirected); /* the leash */
+    bool (*host_named)(void *ctx, struct tl_span host); /* does the crawl name it literally? (guard.h) */
+    const struct tl_secret *(*secret_named)(
+        void *ctx, const char *name); /* "Name: Bearer secret:KEY" in a header; NULL: there is none */
+    /* What is remembered of robots.txt from earlier crawls, asked once an origin: 1 rules (text), 2 there are none; 0
+     * nothing. age_us: since it was read. The text lives until the next call. And what was learned now. All may be
+     * NULL. */
     int (*robots_recall)(void *ctx, const char *host_port, struct tl_span *text, int64_t *age_us);
     void (*robots_learned)(void *ctx, const char *host_port, int robots, struct tl_span text);
     void (*moved)(void *ctx, const char *from, const char *to); /* a lasting redirect: 301, 308 */
@@ -46,21 +50,22 @@ enum fetch_outcome {
 };
 struct fetch_answer {
     enum fetch_outcome outcome;
-    const char *refusal;      /* hosts, robots, guard, scheme */
-    const char *reason;       /* one word: resolve, connect, tls, timeout, cut, ... robots_unreachable, redirects */
-    char text[400];           /* a sentence for people */
+    const char *refusal; /* hosts, robots, guard, scheme */
+    const char *reason;  /* one word: resolve, connect, tls, timeout, cut, ... robots_unreachable, redirects */
+    char text[400];      /* a sentence for people */
     int64_t not_before_us;
-    struct transfer_result result; /* of the last hop; owned: fetch_answer_free */
-    const char *url;          /* final, in the arena */
+    struct transfer_result result;    /* of the last hop; owned: fetch_answer_free */
+    const char *url;                  /* final, in the arena */
     char *media_type, *charset_given; /* from Content-Type, lower case, in the arena; NULL */
-    struct tl_span metadata;  /* metadata.http as a JSON object, in the arena */
-    struct tl_header *header; /* of the last hop, in the arena */
+    struct tl_span metadata;          /* metadata.http as a JSON object, in the arena */
+    struct tl_header *header;         /* of the last hop, in the arena */
     size_t header_count;
-    int64_t wire_bytes;       /* of all hops and tries, for the leash */
+    int64_t wire_bytes; /* of all hops and tries, for the leash */
     int requests;
     bool conditional; /* the last hop was asked on condition: its 304 means what it says */
 };
 /* q as the collector gave it. The answer is always filled in. Returns 0, or TL_CANCEL. */
-int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd, struct arena *arena, struct fetch_answer *a);
+int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd,
+              struct arena *arena, struct fetch_answer *a);
 void fetch_answer_free(struct fetch_answer *a);
 #endif

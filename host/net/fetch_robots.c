@@ -109,7 +109,8 @@ int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e) {
     return ms < 0 ? -1 : ms * 1000;
 }
 
-enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *e, const struct url *url, const char **why) {
+enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *e, const struct url *url,
+                                               const char **why) {
     *why = e->why;
     if (e->guarded)
         return FETCH_ROBOTS_GUARDED;
@@ -120,5 +121,7 @@ enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *
     if (!e->rules)
         return FETCH_ROBOTS_ALLOWED;
     const char *end = url->has_query ? url->query.ptr + url->query.len : url->path.ptr + url->path.len;
-    return robots_allowed(e->rules, (struct tl_span){url->path.ptr, (size_t)(end - url->path.ptr)}) ? FETCH_ROBOTS_ALLOWED : FETCH_ROBOTS_FORBIDDEN;
+    return robots_allowed(e->rules, (struct tl_span){url->path.ptr, (size_t)(end - url->path.ptr)})
+               ? FETCH_ROBOTS_ALLOWED
+               : FETCH_ROBOTS_FORBIDDEN;
 }

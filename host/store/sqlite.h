@@ -218,7 +218,8 @@ int sqlite_owner(struct store *s, const char *name, int64_t *key);
 int sqlite_folder(struct store *s, const char *path, int64_t *key);
 
 /* ---- sqlite_urls.c */
-int sqlite_url_id(struct store *s, struct store_url url, int64_t at_us, int64_t *id, bool *fresh); /* adds it when it is not known */
+int sqlite_url_id(struct store *s, struct store_url url, int64_t at_us, int64_t *id,
+                  bool *fresh); /* adds it when it is not known */
 
 /* ---- sqlite_put.c */
 int sqlite_put_leave(struct store *s); /* writes what is known of the parent at hand, and forgets it */

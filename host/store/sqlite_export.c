@@ -350,7 +350,8 @@ static int export_validators(struct export *e) {
 
 int store_export(struct store *s, int64_t root, const struct store_exporter *to, struct fail *why) {
     struct export e = {.s = s, .root = root, .to = to, .why = why};
-    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed, export_edges, export_events, export_urls, export_validators};
+    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed,   export_edges,
+                                            export_events, export_urls, export_validators};
     int rc = sqlite_flush(s);
     for (size_t i = 0; !rc && i < COUNT_OF(part); i++)
         if ((part[i] != export_urls || to->url) && (part[i] != export_validators || to->validator))

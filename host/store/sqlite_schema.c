@@ -121,8 +121,8 @@ int sqlite_schema(struct store *s, struct fail *why) {
     int rc = versions(s, &application, &version, &tables);
     if (rc < 0)
         return sqlite_answer(s, rc, why);
-    /* A database must not be read in parts, nor made WAL, while another process makes it: one at a time looks again. The
-     * turn is held until the commit below; store_begin's flock on the same descriptor changes nothing. */
+    /* A database must not be read in parts, nor made WAL, while another process makes it: one at a time looks again.
+     * The turn is held until the commit below; store_begin's flock on the same descriptor changes nothing. */
     if (s->mode == STORE_WRITE && (!application || !version || !tables)) {
         while (flock(s->turn, LOCK_EX) < 0)
             if (errno != EINTR)

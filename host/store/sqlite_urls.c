@@ -5,14 +5,18 @@
 #include "store/sqlite.h"
 
 int store_host_state(struct store *s, int64_t host, struct store_host_state *out) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_HOST_STATE, "SELECT delay_us, until_us, robots, robots_us, robots_text FROM host WHERE key = ?1");
+    sqlite3_stmt *st = sqlite_sql(s, SQL_HOST_STATE,
+                                  "SELECT delay_us, until_us, robots, robots_us, robots_text FROM host WHERE key = ?1");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
     int rc = sqlite_row(s, st);
     if (rc <= 0)
         return rc < 0 ? rc : TL_NOTFOUND;
-    *out = (struct store_host_state){.delay_us = col_int(st, 0), .until_us = col_int(st, 1), .robots = (int)col_int(st, 2), .robots_us = col_int(st, 3)};
+    *out = (struct store_host_state){.delay_us = col_int(st, 0),
+                                     .until_us = col_int(st, 1),
+                                     .robots = (int)col_int(st, 2),
+                                     .robots_us = col_int(st, 3)};
     buf_reset(&s->url_text);
     buf_add(&s->url_text, sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4));
     out->robots_text = buf_span(&s->url_text);
@@ -21,7 +25,10 @@ int store_host_state(struct store *s, int64_t host, struct store_host_state *out
 }
 
 int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t until_us) {
-    sqlite3_stmt *st = sqlite_writing(s) ? sqlite_sql(s, SQL_HOST_PACE, "UPDATE host SET delay_us = ?2, until_us = max(until_us, ?3) WHERE key = ?1") : NULL;
+    sqlite3_stmt *st =
+        sqlite_writing(s)
+            ? sqlite_sql(s, SQL_HOST_PACE, "UPDATE host SET delay_us = ?2, until_us = max(until_us, ?3) WHERE key = ?1")
+            : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
@@ -31,7 +38,10 @@ int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t unt
 }
 
 int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span text) {
-    sqlite3_stmt *st = sqlite_writing(s) ? sqlite_sql(s, SQL_HOST_ROBOTS, "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4 WHERE key = ?1") : NULL;
+    sqlite3_stmt *st = sqlite_writing(s)
+                           ? sqlite_sql(s, SQL_HOST_ROBOTS,
+                                        "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4 WHERE key = ?1")
+                           : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
@@ -81,8 +91,9 @@ int sqlite_url_id(struct store *s, struct store_url url, int64_t at_us, int64_t 
 
 int store_validator_get(struct store *s, struct store_url url, const char *credential, struct store_validator *out) {
     sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_GET,
-        "SELECT v.etag, v.last_modified, v.run, v.unchanged, v.at_us FROM url_row u CROSS JOIN validator v ON v.url = u.id AND v.credential = ?3 "
-        "WHERE u.key = ?1 AND u.url = ?2");
+                                  "SELECT v.etag, v.last_modified, v.run, v.unchanged, v.at_us FROM url_row u CROSS "
+                                  "JOIN validator v ON v.url = u.id AND v.credential = ?3 "
+                                  "WHERE u.key = ?1 AND u.url = ?2");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, (int64_t)url.key);
@@ -114,14 +125,17 @@ bool store_validators_any(struct store *s) {
     return any;
 }
 
-int store_validator_put(struct store *s, struct store_url url, const char *credential, const struct store_validator *v) {
+int store_validator_put(struct store *s, struct store_url url, const char *credential,
+                        const struct store_validator *v) {
     int64_t id = 0;
     bool fresh;
     if (!sqlite_writing(s) || sqlite_url_id(s, url, v->at_us, &id, &fresh) < 0)
         return TL_FAILED;
     sqlite3_stmt *st = sqlite_sql(s, SQL_VALIDATOR_PUT,
-        "INSERT INTO validator (url, credential, etag, last_modified, run, at_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
-        "etag = excluded.etag, last_modified = excluded.last_modified, run = excluded.run, unchanged = 0, at_us = excluded.at_us WHERE at_us <= excluded.at_us");
+                                  "INSERT INTO validator (url, credential, etag, last_modified, run, at_us) VALUES "
+                                  "(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET "
+                                  "etag = excluded.etag, last_modified = excluded.last_modified, run = excluded.run, "
+                                  "unchanged = 0, at_us = excluded.at_us WHERE at_us <= excluded.at_us");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, id);
@@ -133,7 +147,8 @@ int store_validator_put(struct store *s, struct store_url url, const char *crede
     return sqlite_done(s, st);
 }
 
-static int one_validator(struct store *s, enum sqlite_id id, const char *sql, struct store_url url, const char *credential, int64_t at_us) {
+static int one_validator(struct store *s, enum sqlite_id id, const char *sql, struct store_url url,
+                         const char *credential, int64_t at_us) {
     int64_t row = 0;
     int rc = sqlite_writing(s) ? store_url_find(s, url, &row) : TL_FAILED;
     if (rc < 0)
@@ -149,10 +164,13 @@ static int one_validator(struct store *s, enum sqlite_id id, const char *sql, st
 }
 
 int store_validator_unchanged(struct store *s, struct store_url url, const char *credential, int64_t at_us) {
-    return one_validator(s, SQL_VALIDATOR_HIT, "UPDATE validator SET unchanged = unchanged + 1, at_us = max(at_us, ?3) WHERE url = ?1 AND credential = ?2",
-                         url, credential, at_us);
+    return one_validator(
+        s, SQL_VALIDATOR_HIT,
+        "UPDATE validator SET unchanged = unchanged + 1, at_us = max(at_us, ?3) WHERE url = ?1 AND credential = ?2",
+        url, credential, at_us);
 }
 
 int store_validator_forget(struct store *s, struct store_url url, const char *credential) {
-    return one_validator(s, SQL_VALIDATOR_FORGET, "DELETE FROM validator WHERE url = ?1 AND credential = ?2", url, credential, 0);
+    return one_validator(s, SQL_VALIDATOR_FORGET, "DELETE FROM validator WHERE url = ?1 AND credential = ?2", url,
+                         credential, 0);
 }

@@ -13,21 +13,28 @@ struct args {
 static const struct tl_option arguments[] = {
     {"url", TL_URL, TL_REQUIRED, offsetof(struct args, url), NULL, NULL, "what to fetch"},
     {"follow", TL_BOOL, 0, offsetof(struct args, follow), "true", NULL, "ask for what the page links to"},
-    {"keep", TL_TEXT, TL_LIST, offsetof(struct args, keep), "[page, text, links]", "page|text|links", "datasets to make, in this order"},
-    {"allow", TL_TEXT, TL_LIST, offsetof(struct args, allow), NULL, NULL, "follow only URLs that match one of these globs"},
-    {"deny", TL_TEXT, TL_LIST, offsetof(struct args, deny), NULL, NULL, "never follow URLs that match one of these globs"},
-    {"revalidate", TL_BOOL, 0, offsetof(struct args, revalidate), "true", NULL, "ask only whether a page that is known has changed"},
-    {"max_age", TL_MILLIS, 0, offsetof(struct args, max_age), "0", NULL, "a document of the URL that is no older answers without a request"},
+    {"keep", TL_TEXT, TL_LIST, offsetof(struct args, keep), "[page, text, links]", "page|text|links",
+     "datasets to make, in this order"},
+    {"allow", TL_TEXT, TL_LIST, offsetof(struct args, allow), NULL, NULL,
+     "follow only URLs that match one of these globs"},
+    {"deny", TL_TEXT, TL_LIST, offsetof(struct args, deny), NULL, NULL,
+     "never follow URLs that match one of these globs"},
+    {"revalidate", TL_BOOL, 0, offsetof(struct args, revalidate), "true", NULL,
+     "ask only whether a page that is known has changed"},
+    {"max_age", TL_MILLIS, 0, offsetof(struct args, max_age), "0", NULL,
+     "a document of the URL that is no older answers without a request"},
     {"types", TL_TEXT, TL_LIST, offsetof(struct args, types), "[a, area]",
-     "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track", "follow links of these elements"},
+     "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track",
+     "follow links of these elements"},
     {"method", TL_TEXT, 0, offsetof(struct args, method), "GET", "GET|HEAD|POST|PUT", "request method"},
     {"headers", TL_TEXT, TL_LIST, offsetof(struct args, headers), NULL, NULL, "request headers, each \"Name: value\""},
     {"body", TL_TEXT, 0, offsetof(struct args, body), NULL, NULL, "request body"},
     {0}};
-static const struct tl_dataset datasets[] = {{"page", TL_SIMPLE, "http,raw", "the answer, byte for byte"},
-                                             {"text", TL_SIMPLE, "http,text", "readable text of a page, code removed"},
-                                             {"links", TL_SIMPLE, "http,links", "links of a page: url, rel, text, source, position"},
-                                             {0}};
+static const struct tl_dataset datasets[] = {
+    {"page", TL_SIMPLE, "http,raw", "the answer, byte for byte"},
+    {"text", TL_SIMPLE, "http,text", "readable text of a page, code removed"},
+    {"links", TL_SIMPLE, "http,links", "links of a page: url, rel, text, source, position"},
+    {0}};
 
 static bool lists(const struct tl_list *list, const char *word) {
     for (size_t i = 0; i < list->count; i++)
@@ -93,7 +100,8 @@ static int read_headers(struct tl_run *run, const struct args *a, struct tl_head
 
 static int keep_page(struct tl_run *run, const struct args *a, const struct tl_response *res) {
     struct tl_html page = TL_HTML_INIT;
-    int html = lists(&a->keep, "text") || lists(&a->keep, "links") || a->follow ? tl_html(run, res, &page) : TL_NOTFOUND;
+    int html =
+        lists(&a->keep, "text") || lists(&a->keep, "links") || a->follow ? tl_html(run, res, &page) : TL_NOTFOUND;
     int rc = TL_OK;
     if (html != TL_OK && html != TL_NOTFOUND)
         return html;
@@ -113,8 +121,11 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     int rc = read_headers(run, a, &headers);
     (void)self;
     if (!rc)
-        rc = tl_fetch(run, TL_REQUEST(.url = a->url, .method = a->method, .headers = headers, .header_count = a->headers.count,
-                                      .body = {a->body, a->body ? strlen(a->body) : 0}, .revalidate = a->revalidate), &res);
+        rc = tl_fetch(run,
+                      TL_REQUEST(.url = a->url, .method = a->method, .headers = headers,
+                                 .header_count = a->headers.count, .body = {a->body, a->body ? strlen(a->body) : 0},
+                                 .revalidate = a->revalidate),
+                      &res);
     if (rc)
         return rc;
     if (res.not_modified)
@@ -128,7 +139,9 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     }
     if ((rc = keep_page(run, a, &res)))
         return rc;
-    return res.truncated ? tl_fail(run, TL_PARTIAL, "%s is longer than %lld bytes; the rest was not read", res.url, (long long)res.body.len) : TL_OK;
+    return res.truncated ? tl_fail(run, TL_PARTIAL, "%s is longer than %lld bytes; the rest was not read", res.url,
+                                   (long long)res.body.len)
+                         : TL_OK;
 }
 
 /* Links without their fragment, http and https only, in the order of the page. */
@@ -163,5 +176,6 @@ static int react(void *self, struct tl_run *run, const struct tl_document *doc, 
     return rc == TL_NOTFOUND ? TL_OK : rc;
 }
 
-TL_COLLECTOR(.name = "http", .version = "1.0.0", .summary = "fetches a URL and follows its links", .arguments = arguments,
-             .arguments_size = sizeof(struct args), .datasets = datasets, .collect = collect, .react = react);
+TL_COLLECTOR(.name = "http", .version = "1.0.0", .summary = "fetches a URL and follows its links",
+             .arguments = arguments, .arguments_size = sizeof(struct args), .datasets = datasets, .collect = collect,
+             .react = react);

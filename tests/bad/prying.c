@@ -67,8 +67,10 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     if (!rc)
         rc = tell(run, "become another", setuid(65534) == 0);
     if (!rc)
-        rc = tell(run, "write its cache", tl_cache_dir(run) && chdir(tl_cache_dir(run)) == 0 && can_open("own", O_WRONLY | O_CREAT));
+        rc = tell(run, "write its cache",
+                  tl_cache_dir(run) && chdir(tl_cache_dir(run)) == 0 && can_open("own", O_WRONLY | O_CREAT));
     return rc;
 }
 
-TL_COLLECTOR(.name = "prying", .version = "1.0.0", .summary = "tries what it has no business with", .datasets = datasets, .collect = collect);
+TL_COLLECTOR(.name = "prying", .version = "1.0.0", .summary = "tries what it has no business with",
+             .datasets = datasets, .collect = collect);

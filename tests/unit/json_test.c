@@ -128,7 +128,10 @@ static void utf8_agrees_with_the_standard(void **state) {
 /* How browsers replace what is no UTF-8 (Unicode 3.9, table 3-8 and its neighbours). */
 static void utf8_is_repaired(void **state) {
     (void)state;
-    char text[] = "a\xFF" "\xC3\xA9" "\xE2\x82" "z\xF0\x9F\x98";
+    char text[] = "a\xFF"
+                  "\xC3\xA9"
+                  "\xE2\x82"
+                  "z\xF0\x9F\x98";
     utf8_repair(text);
     assert_string_equal(text, "a?\xC3\xA9??z???");
 }
@@ -621,7 +624,8 @@ int main(void) {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8_agrees_with_the_standard),
-        cmocka_unit_test(utf8_replaces_maximal_parts), cmocka_unit_test(utf8_is_repaired),
+        cmocka_unit_test(utf8_replaces_maximal_parts),
+        cmocka_unit_test(utf8_is_repaired),
         cmocka_unit_test(suite_is_answered),
         cmocka_unit_test(refusals_say_where),
         cmocka_unit_test(depth_has_a_limit),

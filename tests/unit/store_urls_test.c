@@ -2,12 +2,17 @@
 #include "store_world.h"
 
 static struct store_url url(const char *text) { /* the key is the store's to compare, not to make */
-    return (struct store_url){span_of(text), 0x5900000000000000u | (uint32_t)hash_sha256(text, strlen(text)).byte[0] << 8 | strlen(text)};
+    return (struct store_url){span_of(text), 0x5900000000000000u |
+                                                 (uint32_t)hash_sha256(text, strlen(text)).byte[0] << 8 | strlen(text)};
 }
 
 static void newest_validators_win(void **state) {
     struct world *w = *state;
-    struct store_validator v = {.etag = "\"a\"", .last_modified = "Fri, 02 Jan 2026 03:04:05 GMT", .run = w->crawl.root, .at_us = 1000}, got;
+    struct store_validator v = {.etag = "\"a\"",
+                                .last_modified = "Fri, 02 Jan 2026 03:04:05 GMT",
+                                .run = w->crawl.root,
+                                .at_us = 1000},
+                           got;
     assert_int_equal(store_validator_get(w->s, url("http://example.org/"), "", &got), TL_NOTFOUND);
     begin(w);
     OK(store_validator_put(w->s, url("http://example.org/"), "", &v));
@@ -60,8 +65,10 @@ static void redirects_have_a_history(void **state) {
     begin(w);
     OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/new"), STORE_URL_REDIRECT, 1000000));
     OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/new"), STORE_URL_REDIRECT, 2000000));
-    OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/newer"), STORE_URL_REDIRECT, 3000000));
-    OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/new"), STORE_URL_REDIRECT, 2500000)); /* late news */
+    OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/newer"), STORE_URL_REDIRECT,
+                     3000000));
+    OK(store_url_map(w->s, url("http://example.org/old"), url("http://example.org/new"), STORE_URL_REDIRECT,
+                     2500000)); /* late news */
     commit(w);
     assert_string_equal(ask(w, "SELECT canonical_url, kind, since_at, until_at FROM url_map ORDER BY since_at"),
                         "http://example.org/new|redirect|1970-01-01T00:00:01.000000Z|1970-01-01T00:00:03.000000Z\n"
@@ -85,8 +92,15 @@ static int64_t run_of_url(struct world *w, const char *name) { /* a run with a d
     return key;
 }
 
-static int64_t fetched(struct world *w, const char *name, struct store_url asked, struct store_url source, struct store_url canonical, int64_t at_s) {
-    struct store_fetched f = {.asked = asked, .source = source, .url = canonical, .run = run_of_url(w, name), .at_us = at_s * 1000000, .believed = true, .plain = true};
+static int64_t fetched(struct world *w, const char *name, struct store_url asked, struct store_url source,
+                       struct store_url canonical, int64_t at_s) {
+    struct store_fetched f = {.asked = asked,
+                              .source = source,
+                              .url = canonical,
+                              .run = run_of_url(w, name),
+                              .at_us = at_s * 1000000,
+                              .believed = true,
+                              .plain = true};
     begin(w);
     OK(store_url_fetched(w->s, &f));
     commit(w);
@@ -102,7 +116,8 @@ static int64_t answer(struct world *w, struct store_url u, int64_t since_s) {
 
 static void one_key_of_two_urls(void **state) {
     struct world *w = *state;
-    const struct store_url a = {span_of("http://example.org/a"), 42}, b = {span_of("http://example.org/b"), 42}, c = {span_of("http://example.org/c"), 42};
+    const struct store_url a = {span_of("http://example.org/a"), 42}, b = {span_of("http://example.org/b"), 42},
+                           c = {span_of("http://example.org/c"), 42};
     struct store_validator v = {.etag = "\"a\"", .at_us = 1}, got;
     int64_t ida = 0, idb = 0;
     int64_t ra = fetched(w, "ra", a, a, a, 10);
@@ -131,14 +146,17 @@ static void one_key_of_two_urls(void **state) {
 
 static void canonical_urls(void **state) {
     struct world *w = *state;
-    const struct store_url r = url("http://example.org/r"), r2 = url("http://example.org/r2"), c = url("http://example.org/c"), d = url("http://example.org/dd");
+    const struct store_url r = url("http://example.org/r"), r2 = url("http://example.org/r2"),
+                           c = url("http://example.org/c"), d = url("http://example.org/dd");
     int64_t first = fetched(w, "first", r, r, c, 10), itself, other, later;
-    assert_string_equal(ask(w, "SELECT requested_url, canonical_url, kind FROM url_map"), "http://example.org/r|http://example.org/c|canonical\n");
+    assert_string_equal(ask(w, "SELECT requested_url, canonical_url, kind FROM url_map"),
+                        "http://example.org/r|http://example.org/c|canonical\n");
     assert_int_equal(answer(w, r, 10), first);
     assert_int_equal(answer(w, r, 11), 0);
     assert_int_equal(answer(w, c, 0), 0); /* what R says it is, C did not say */
     itself = fetched(w, "itself", c, c, c, 20);
-    assert_string_equal(ask(w, "SELECT (SELECT url FROM runs WHERE run_id = parent_id_), (SELECT url FROM runs WHERE run_id = child_id) FROM "
+    assert_string_equal(ask(w, "SELECT (SELECT url FROM runs WHERE run_id = parent_id_), (SELECT url FROM runs WHERE "
+                               "run_id = child_id) FROM "
                                "(SELECT parent_id AS parent_id_, child_id FROM edges WHERE kind = 'canonical_of')"),
                         "itself|first\n");
     assert_int_equal(answer(w, r, 15), itself); /* R is C: so it says */
@@ -146,11 +164,13 @@ static void canonical_urls(void **state) {
     assert_string_equal(ask(w, "SELECT count(*) FROM edges WHERE kind = 'canonical_of'"), "2\n");
     assert_int_equal(answer(w, r2, 0), other);
     assert_int_equal(answer(w, c, 0), itself);
-    assert_string_equal(ask(w, "SELECT requested_url FROM url_documents WHERE url = 'http://example.org/c' ORDER BY collected_at DESC"),
-                        "http://example.org/r2\nhttp://example.org/c\nhttp://example.org/r\n");
+    assert_string_equal(
+        ask(w, "SELECT requested_url FROM url_documents WHERE url = 'http://example.org/c' ORDER BY collected_at DESC"),
+        "http://example.org/r2\nhttp://example.org/c\nhttp://example.org/r\n");
     later = fetched(w, "later", r, r, d, 40); /* R is another's now */
     assert_int_equal(answer(w, r, 0), later);
-    assert_string_equal(ask(w, "SELECT canonical_url, until_at IS NULL FROM url_map WHERE requested_url = 'http://example.org/r' ORDER BY since_at"),
+    assert_string_equal(ask(w, "SELECT canonical_url, until_at IS NULL FROM url_map WHERE requested_url = "
+                               "'http://example.org/r' ORDER BY since_at"),
                         "http://example.org/c|0\nhttp://example.org/dd|1\n");
     fetched(w, "back", d, d, r, 50); /* a circle */
     assert_int_equal(answer(w, r, 45), answer(w, d, 45));
@@ -162,7 +182,8 @@ static void canonical_urls(void **state) {
 
 static void what_is_old_goes(void **state) {
     struct world *w = *state;
-    const struct store_url a = url("http://example.org/a"), b = url("http://example.org/bb"), old = url("http://example.org/old");
+    const struct store_url a = url("http://example.org/a"), b = url("http://example.org/bb"),
+                           old = url("http://example.org/old");
     struct store_expiry x = {.before_us = 15000000};
     fetched(w, "one", old, old, a, 10);
     int64_t kept = fetched(w, "two", b, b, b, 20);
