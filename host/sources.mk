@@ -105,6 +105,7 @@ host_libhost_a_SOURCES += \
 	host/lake/lake_read.c \
 	host/lake/lake_recover.c \
 	host/lake/lake_withdraw.c \
+	host/convert/row.h \
 	host/store/names.c \
 	host/store/package.h \
 	host/store/sqlite.c \
