@@ -105,6 +105,7 @@ host_libhost_a_SOURCES += \
 	host/lake/lake_read.c \
 	host/lake/lake_recover.c \
 	host/lake/lake_withdraw.c \
+	host/convert/avro.h \
 	host/convert/codec.c \
 	host/convert/codec.h \
 	host/convert/row.h \
