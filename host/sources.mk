@@ -106,6 +106,9 @@ host_libhost_a_SOURCES += \
 	host/lake/lake_recover.c \
 	host/lake/lake_withdraw.c \
 	host/convert/avro.h \
+	host/convert/avro_inside.h \
+	host/convert/avro_read.c \
+	host/convert/avro_write.c \
 	host/convert/codec.c \
 	host/convert/codec.h \
 	host/convert/row.h \
