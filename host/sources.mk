@@ -111,6 +111,7 @@ host_libhost_a_SOURCES += \
 	host/convert/avro_write.c \
 	host/convert/codec.c \
 	host/convert/codec.h \
+	host/convert/parquet.h \
 	host/convert/row.h \
 	host/store/names.c \
 	host/store/package.h \
