@@ -111,8 +111,19 @@ host_libhost_a_SOURCES += \
 	host/convert/avro_write.c \
 	host/convert/codec.c \
 	host/convert/codec.h \
+	host/convert/parquet.c \
 	host/convert/parquet.h \
+	host/convert/parquet_bounds.c \
+	host/convert/parquet_bounds.h \
+	host/convert/parquet_column.c \
+	host/convert/parquet_dictionary.c \
+	host/convert/parquet_footer.c \
+	host/convert/parquet_inside.h \
+	host/convert/parquet_levels.c \
+	host/convert/parquet_pages.c \
 	host/convert/row.h \
+	host/convert/thrift.c \
+	host/convert/thrift.h \
 	host/store/names.c \
 	host/store/package.h \
 	host/store/sqlite.c \
