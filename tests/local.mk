@@ -34,6 +34,13 @@ tests_system_trotline_staged_CPPFLAGS = $(AM_CPPFLAGS) -DTROTLINE_PLUGINDIR='"$(
 	-DTROTLINE_DATADIR='"$(abs_top_builddir)/tests/system/staged$(pkgdatadir)"'
 tests_system_trotline_staged_LDADD = host/libhost.a $(HOST_LIBS)
 
+# ---- a writer of table files from JSON, for other programs to read
+check_PROGRAMS += tests/system/table_write
+tests_system_table_write_SOURCES = tests/system/table_write.c
+tests_system_table_write_CFLAGS = $(HOST_CFLAGS)
+tests_system_table_write_LDADD = host/libhost.a $(HOST_LIBS)
+EXTRA_DIST += tests/system/readers.mjs
+
 # ---- fuzz targets: their corpora are replayed as ordinary tests
 include tests/fuzz/local.mk
 
