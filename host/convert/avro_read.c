@@ -532,7 +532,7 @@ static int get_row(struct avro_reader *r, struct cell *cells, struct fail *why) 
     }
     for (size_t i = 0; cells && i < r->table.count; i++)
         if (r->columns[i].type == COLUMN_LIST && r->target[i] != NOWHERE && !cells[r->target[i]].null)
-            cells[r->target[i]].list.items = r->elements + first[i];
+            cells[r->target[i]].list.items = first[i] ? r->elements + first[i] : r->elements;
     for (size_t k = 0; cells && k < r->wanted; k++)
         if (r->missing[k])
             cells[k].null = true;

@@ -5,6 +5,11 @@ tests_fuzz_fuzz_answer_SOURCES = tests/fuzz/fuzz_answer.c tests/fuzz/replay.c
 tests_fuzz_fuzz_answer_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"answer"'
 tests_fuzz_fuzz_answer_CFLAGS = $(HOST_CFLAGS)
 tests_fuzz_fuzz_answer_LDADD = $(UNIT_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_avro
+tests_fuzz_fuzz_avro_SOURCES = tests/fuzz/fuzz_avro.c tests/fuzz/replay.c
+tests_fuzz_fuzz_avro_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"avro"'
+tests_fuzz_fuzz_avro_CFLAGS = $(HOST_CFLAGS)
+tests_fuzz_fuzz_avro_LDADD = $(UNIT_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_config
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c tests/fuzz/replay.c
 tests_fuzz_fuzz_config_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"config"'
