@@ -1,7 +1,8 @@
 /* main.c - trotline(1): options that stand before the command, and which command it is.
  *
- * The same program is its own worker (--worker) and describes plugins (--describe): both are for itself, not for
- * people. The locale stays "C", whatever the environment says: what is read and written is UTF-8, and times are UTC. */
+ * The same program is its own worker (--worker), describes plugins (--describe) and lets them convert (--convert): all
+ * for itself, not for people. The locale stays "C", whatever the environment says: what is read and written is UTF-8,
+ * and times are UTC. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/yaml.h"
 #include "cmd/commands.h"
 #include "cmd/help.h"
+#include "engine/convert_own.h"
 #include "engine/plugin_child.h"
 #include "engine/program.h"
 #include "engine/shim.h"
@@ -118,6 +120,8 @@ int main(int argc, char **argv) {
         worker_main(argv[2]);
     if (argc == 3 && strcmp(argv[1], "--describe") == 0)
         return plugin_describe_main(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--convert") == 0)
+        return convert_own_main(argv[2]);
     if (argc >= 2 && strcmp(argv[1], "--complete") == 0) {
         help_complete(argc - 2, argv + 2, stdout);
         return ended(EXIT_DONE);

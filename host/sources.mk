@@ -111,6 +111,8 @@ host_libhost_a_SOURCES += \
 	host/convert/avro_write.c \
 	host/convert/codec.c \
 	host/convert/codec.h \
+	host/convert/items.c \
+	host/convert/items.h \
 	host/convert/parquet.c \
 	host/convert/parquet.h \
 	host/convert/parquet_bounds.c \
@@ -124,6 +126,9 @@ host_libhost_a_SOURCES += \
 	host/convert/row.h \
 	host/convert/thrift.c \
 	host/convert/thrift.h \
+	host/convert/types.c \
+	host/convert/types.h \
+	host/convert/types_rows.c \
 	host/store/names.c \
 	host/store/package.h \
 	host/store/sqlite.c \
@@ -143,9 +148,11 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_query.c \
 	host/store/sqlite_schema.c \
 	host/store/sqlite_scope.c \
+	host/store/sqlite_tables.c \
 	host/store/sqlite_url_map.c \
 	host/store/sqlite_urls.c \
 	host/store/store.h \
+	host/store/tables.h \
 	host/engine/args.c \
 	host/engine/args.h \
 	host/engine/args_fill.c \
@@ -155,6 +162,8 @@ host_libhost_a_SOURCES += \
 	host/engine/check.h \
 	host/engine/close.c \
 	host/engine/close.h \
+	host/engine/compact.c \
+	host/engine/compact.h \
 	host/engine/config.c \
 	host/engine/config.h \
 	host/engine/config_crawl.c \
@@ -164,6 +173,12 @@ host_libhost_a_SOURCES += \
 	host/engine/config_set.c \
 	host/engine/confine.c \
 	host/engine/confine.h \
+	host/engine/convert.c \
+	host/engine/convert.h \
+	host/engine/convert_own.c \
+	host/engine/convert_own.h \
+	host/engine/convert_own_inside.h \
+	host/engine/convert_own_main.c \
 	host/engine/coroutine.c \
 	host/engine/coroutine.h \
 	host/engine/elf.c \
@@ -230,6 +245,8 @@ host_libhost_a_SOURCES += \
 	host/engine/super_urls.c \
 	host/engine/super_watch.c \
 	host/engine/super_workers.c \
+	host/engine/table_file.c \
+	host/engine/table_file.h \
 	host/engine/tagset.c \
 	host/engine/tagset.h \
 	host/engine/verify.c \
@@ -252,6 +269,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/cmd_rows.c \
 	host/cmd/collect.c \
 	host/cmd/commands.h \
+	host/cmd/compact.c \
+	host/cmd/convert.c \
 	host/cmd/diff.c \
 	host/cmd/doctor.c \
 	host/cmd/help.c \
@@ -277,6 +296,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/show.c \
 	host/cmd/stop.c \
 	host/cmd/table.c \
+	host/cmd/tables.c \
+	host/cmd/tables.h \
 	host/cmd/url.c \
 	host/cmd/url.h \
 	host/cmd/url_batch.c \

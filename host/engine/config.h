@@ -26,6 +26,15 @@ struct config_collector {
     struct tl_span options; /* JSON object, or empty */
     int line, column;
 };
+enum config_after { CONFIG_AFTER_NONE, CONFIG_AFTER_ITEMS, CONFIG_AFTER_TABLES };
+struct config_convert {
+    int after;   /* an enum config_after */
+    int parquet; /* an enum parquet_codec: zstd, snappy, none */
+    int avro;    /* deflate, snappy, zstandard, null */
+    int64_t parquet_level, avro_level, threads;
+    const char *const *types; /* folders, absolute, NULL-ended; NULL: none */
+};
+
 struct config {
     struct arena arena;         /* owns every text below */
     const char *file;           /* NULL: no file was found, everything is default */
@@ -44,6 +53,7 @@ struct config {
         bool robots, private_allowed, http2;
         const char *proxy, *ca; /* ca: a file with certificates that are trusted beside the system's */
     } fetch;
+    struct config_convert convert;
     const struct config_collector *collector;
     size_t collector_count;
     const struct config_secret *secret;

@@ -107,7 +107,26 @@ static int check_backend(struct schema_reader *r, const struct yaml_node *n, voi
                : yaml_fail(r->err, n, "'backend' wants catalog or redis://HOST:PORT");
 }
 
-/* ---- workers, fetch, tracked ---- */
+/* Folders; left as absolute paths. */
+static int check_types(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    const char **list = arena_alloc(r->arena, (n->count + 1) * sizeof *list);
+    size_t i = 0;
+    if (!list)
+        return schema_no_memory(r, n);
+    YAML_EACH(item, n) {
+        int rc = check_place(r, item, NULL);
+        if (rc)
+            return rc;
+        list[i] = config_path(r, item, item->text);
+        if (!list[i++])
+            return schema_no_memory(r, n);
+    }
+    list[i] = NULL;
+    memcpy(at, &(const char *const *){list}, sizeof(const char *const *));
+    return TL_OK;
+}
+
+/* ---- workers, fetch, convert, tracked ---- */
 
 #define FIELD(part) .offset = offsetof(struct config, part)
 static const struct schema_key worker_keys[] = {
@@ -160,6 +179,24 @@ static const struct schema_key tracked_keys[] = {
     {0},
 };
 static const struct schema tracked = {.what = "'tracked'", .key = tracked_keys};
+
+static const struct schema_key convert_keys[] = {
+    {"after", SCHEMA_CHOICE, 0, FIELD(convert.after), .words = "none|items|tables", .dflt = "none",
+     .help = "what a crawl does when it has closed: nothing, convert, or convert and refine"},
+    {"parquet", SCHEMA_CHOICE, 0, FIELD(convert.parquet), .words = "zstd|snappy|none", .dflt = "zstd",
+     .help = "codec of Parquet files"},
+    {"parquet_level", SCHEMA_INT, 0, FIELD(convert.parquet_level), .min = 1, .max = 19, .dflt = "3", .help = "of zstd"},
+    {"avro", SCHEMA_CHOICE, 0, FIELD(convert.avro), .words = "deflate|snappy|zstandard|null", .dflt = "deflate",
+     .help = "codec of Avro files"},
+    {"avro_level", SCHEMA_INT, 0, FIELD(convert.avro_level), .min = 1, .max = 12, .dflt = "3",
+     .help = "of deflate and zstandard"},
+    {"threads", SCHEMA_INT, 0, FIELD(convert.threads), .min = 1, .max = 4, .dflt = "1",
+     .help = "that compress Parquet pages"},
+    {"types", SCHEMA_TEXTS, 0, FIELD(convert.types), .max = 100, .check = check_types,
+     .help = "folders with types of typed tables, before those that are built in"},
+    {0},
+};
+static const struct schema converting = {.what = "'convert'", .key = convert_keys};
 
 /* ---- collectors ---- */
 
@@ -328,6 +365,7 @@ static const struct schema_key config_keys[] = {
      .help = "credentials, by name, and where they may go"},
     {"on_finish", SCHEMA_TEXTS, SCHEMA_LINES, COUNTED(on_finish, on_finish_count), .max = 100,
      .help = "shell commands that get a finished crawl's summary as JSON on stdin"},
+    {"convert", SCHEMA_MAP, 0, 0, .of = &converting, .help = "how documents become tables"},
     {"tracked", SCHEMA_MAP, 0, 0, .of = &tracked, .help = "the tracked set"},
     {"shards", SCHEMA_LIST, 0, COUNTED(shard, shard_count), .min = 1, .max = 256, .of = &shards, .check = check_shards,
      .help = "where backups are kept, by the first byte of the owner's digest"},

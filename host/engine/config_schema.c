@@ -154,13 +154,28 @@ static int read_bool(struct schema_reader *r, const struct schema_key *k, const 
     return *out || is_word(n, "false") ? TL_OK : refuse(r, k, n, "true or false");
 }
 
+/* The place of a word among "one|two|three". */
+static int read_choice(struct schema_reader *r, const struct schema_key *k, const struct yaml_node *n, int *out) {
+    AUTO_BUF struct buf known = BUF_INIT;
+    bool scalar = n->kind == YAML_SCALAR && (n->quoted || n->len);
+    int at = 0;
+    for (const char *word = k->words; *word; at++) {
+        size_t len = strcspn(word, "|");
+        bool last = !word[len];
+        *out = at;
+        if (scalar && n->len == len && memcmp(n->text, word, len) == 0)
+            return TL_OK;
+        buf_printf(&known, "%s%.*s", !at ? "" : last ? " or " : ", ", (int)len, word);
+        word += len + !last;
+    }
+    return refuse(r, k, n, "%s", known.data);
+}
+
 static int read_switch(struct schema_reader *r, const struct schema_key *k, const struct yaml_node *n, bool *out) {
-    size_t first = strcspn(k->words, "|");
-    bool scalar = n->kind == YAML_SCALAR && !yaml_is_null(n);
-    *out = scalar && strcmp(n->text, k->words + first + 1) == 0;
-    if (*out || (scalar && n->len == first && memcmp(n->text, k->words, first) == 0))
-        return TL_OK;
-    return refuse(r, k, n, "%.*s or %s", (int)first, k->words, k->words + first + 1);
+    int at = 0;
+    int rc = read_choice(r, k, n, &at);
+    *out = at > 0;
+    return rc;
 }
 
 static int read_byte(struct schema_reader *r, const struct schema_key *k, const struct yaml_node *n, int *out) {
@@ -289,6 +304,8 @@ static int read_value(struct schema_reader *r, const struct schema_key *k, const
         return read_byte(r, k, n, at);
     case SCHEMA_SWITCH:
         return read_switch(r, k, n, at);
+    case SCHEMA_CHOICE:
+        return read_choice(r, k, n, at);
     case SCHEMA_TEXTS:
         return read_texts(r, k, n, at, count);
     case SCHEMA_HOSTS:

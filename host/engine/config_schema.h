@@ -16,6 +16,7 @@ enum schema_type {
     SCHEMA_TIME,   /* int64_t, microseconds */
     SCHEMA_BYTE,   /* int: two hex digits */
     SCHEMA_SWITCH, /* bool: the first of two words is false, the second true */
+    SCHEMA_CHOICE, /* int (or an enum): the place of a word among `words` */
     SCHEMA_TEXTS,  /* const char *const *, NULL-ended; max: entries */
     SCHEMA_HOSTS,  /* the hosts of a struct leash, which begins at the offset */
     SCHEMA_MAP,    /* keys of another table, for a struct at the offset */

@@ -6,9 +6,12 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/close.h"
+#include "engine/compact.h"
 #include "store/package.h"
+#include "store/tables.h"
 
 struct recovering {
+    struct store *store;
     struct store_results *results;
     struct fail *why;
 };
@@ -33,6 +36,16 @@ static int attachment_of(const char *attachments, const char *name, struct buf *
     return TL_NOTFOUND;
 }
 
+static int table_of(struct recovering *r, const struct uuid *id, const char *name, struct buf *to) {
+    struct store_table file;
+    int rc = store_table_find(r->store, id, &file, r->why);
+    if (rc)
+        return rc;
+    buf_reset(to);
+    buf_text(to, file.path);
+    return is_staged_as(to->data, name) ? TL_OK : TL_NOTFOUND;
+}
+
 /* Closing records are not asked for: they are written again from the catalog (close_recover), which knows whether they
  * are due. */
 static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
@@ -43,6 +56,8 @@ static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
     if (len < UUID_TEXT || uuid_parse((struct tl_span){name, UUID_TEXT - 1}, &id))
         return TL_NOTFOUND;
     int rc = store_results_find(r->results, &id, &result, r->why);
+    if (rc == TL_NOTFOUND)
+        return table_of(r, &id, name, to);
     if (rc)
         return rc;
     if (name[UUID_TEXT - 1] == '=')
@@ -54,12 +69,14 @@ static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
 }
 
 int recover_all(struct store *s, struct lake *l, struct fail *why) {
-    struct recovering r = {.why = why};
+    struct recovering r = {.store = s, .why = why};
     int64_t moved = 0, deleted = 0, closed = 0;
     int rc = store_results_open(s, &r.results, why);
     if (!rc)
         rc = lake_recover(l, where_it_belongs, &r, &moved, &deleted, why);
     store_results_close(r.results);
+    if (!rc)
+        rc = compact_sweep(s, l, why);
     if (!rc)
         rc = close_recover(s, l, &closed, why);
     if (moved || deleted || closed)

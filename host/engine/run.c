@@ -278,8 +278,14 @@ static int host_url(struct tl_run *pub, const char *base, const char *ref, const
 }
 
 static int host_item(struct tl_run *pub, const struct tl_element *e) {
-    (void)e;
-    return run_fail(run_of(pub), TL_UNSUPPORTED, "invalid", "items are made in convert only");
+    struct run *r = run_of(pub);
+    struct tl_element own = TL_ELEMENT_INIT;
+    if (!r->backend->item)
+        return run_fail(r, TL_UNSUPPORTED, "invalid", "items are made in convert only");
+    if (!e)
+        return run_fail(r, TL_INVALID, "invalid", "item: an element is wanted");
+    RUN_TAKE(own, e);
+    return r->backend->item(r, &own);
 }
 
 const struct tl_host run_host = {.struct_size = sizeof run_host,

@@ -43,6 +43,7 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag,
                       struct buf *last_modified); /* TL_NOTFOUND */
     bool (*known)(struct run *, uint64_t tag);    /* a child that was accepted before, at this depth or a smaller one */
+    int (*item)(struct run *, const struct tl_element *); /* of convert */
     void (*log)(struct run *, enum tl_level, const char *text);
 };
 

@@ -200,7 +200,7 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
     r->own_links = kept;
     r->own_json = true; /* written by us: nobody needs to check it again */
     int rc = run_put(pub, dataset,
-                     TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json",
+                     TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json", .data_url = r->final_url,
                                 .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
     r->own_json = false;
     return rc;

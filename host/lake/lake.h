@@ -40,8 +40,12 @@ void lake_crawl_file(struct buf *out, int64_t root_started_us, const struct uuid
 
 /* The name in the staging folder of what belongs at `path` below the lake, which is where readers look for it until it
  * is published: RESULT_ID.part for a document, RESULT_ID=NAME.part for an attachment (the last two parts of the path),
- * ROOT.jsonl.part for a closing record. Unfinished names never end in .json; the first UUID_TEXT - 1 bytes are an id.
+ * ROOT.jsonl.part for a closing record, ID.parquet.part for a table's file. Unfinished names never end in .json; the
+ * first UUID_TEXT - 1 bytes are an id.
  */
+#define LAKE_ITEMS   "items"
+#define LAKE_TYPED   "l2ts"
+#define LAKE_REJECTS "rejects"
 void lake_staged_name(struct buf *out, const char *path);
 
 /* ---- the lake and its staging folder (lake.c) */
@@ -65,8 +69,8 @@ int lake_sync(struct lake *l, const char *const *names, size_t n, struct fail *w
  * identical target is success (another one: EXIT_DAMAGED), so is a name that is gone when `to` is there. No sync is
  * needed: lake_recover finishes what a crash undoes. */
 int lake_publish(struct lake *l, const char *name, const char *to, struct fail *why);
-/* Removes a closing record (a path below crawls/, nothing else) of a crawl that was opened again: the next one takes
- * its place. One that is not there is success. */
+/* Removes a closing record of a crawl that was opened again, or a table file whose rows are in another by now: paths
+ * below crawls/, items/, l2ts/ and rejects/, nothing else. One that is not there is success. */
 int lake_withdraw(struct lake *l, const char *path, struct fail *why);
 /* Writes a small file of ours (closing records) into staging as 0444 and syncs it. */
 int lake_stage(struct lake *l, const char *name, struct tl_span text, struct fail *why);

@@ -6,6 +6,7 @@
  * as far as their hash tells them apart). */
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/times.h"
 #include "lake/lake.h"
 
@@ -123,6 +124,14 @@ void lake_crawl_file(struct buf *out, int64_t root_started_us, const struct uuid
     buf_printf(out, "%s.%s", uuid_text(root_id, id), extension);
 }
 
+static bool is_table(const char *path) {
+    static const char *const root[] = {LAKE_ITEMS "/", LAKE_TYPED "/", LAKE_REJECTS "/"};
+    for (size_t i = 0; i < COUNT_OF(root); i++)
+        if (strncmp(path, root[i], strlen(root[i])) == 0)
+            return true;
+    return false;
+}
+
 void lake_staged_name(struct buf *out, const char *path) {
     const char *name = strrchr(path, '/');
     if (name && strncmp(path, "attachments/", 12) == 0) {
@@ -134,6 +143,11 @@ void lake_staged_name(struct buf *out, const char *path) {
     }
     name = name ? name + 1 : path;
     size_t len = strlen(name);
+    const char *dot = is_table(path) ? strrchr(name, '.') : NULL;
+    if (dot && dot - name >= UUID_TEXT - 1) { /* a table's file ends in its id */
+        len -= (size_t)(dot - name) - (UUID_TEXT - 1);
+        name = dot - (UUID_TEXT - 1);
+    }
     bool document = strncmp(path, "documents/", 10) == 0 && len > 5 && strcmp(name + len - 5, ".json") == 0;
     buf_add(out, name, document ? len - 5 : len);
     buf_lit(out, ".part");

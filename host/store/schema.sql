@@ -254,23 +254,57 @@ CREATE TABLE validator (
     PRIMARY KEY (url, credential)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE item_file (
+CREATE TABLE table_file (
     key INTEGER PRIMARY KEY,   -- row number
+    id TEXT NOT NULL UNIQUE,   -- UUIDv7 in its name
     path TEXT NOT NULL UNIQUE, -- below the lake
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2), -- 0 dataset items, 1 a typed table, 2 rejects
     format TEXT NOT NULL,      -- parquet or avro
-    producer TEXT NOT NULL,    -- collector's name
-    hour_us INTEGER NOT NULL,  -- hour of collection
-    rows INTEGER NOT NULL,     -- items in it
+    name TEXT NOT NULL,        -- collector (items), type (typed), rejects
+    version TEXT NOT NULL,     -- of the columns: v1, or that of the type
+    hour_us INTEGER NOT NULL,  -- start of the hour (items) or day (typed, rejects) of collection
+    rows INTEGER NOT NULL,     -- in it
     bytes INTEGER NOT NULL,    -- length of the file
-    sha256 TEXT NOT NULL,      -- of the file, hex
+    sha256 BLOB NOT NULL,      -- of the file, 32 bytes
     written_us INTEGER NOT NULL,             -- time it was written
-    replaced_us INTEGER NOT NULL DEFAULT 0   -- time a compacted file took its place
+    replaced_us INTEGER NOT NULL DEFAULT 0   -- time another took its place: it is to be removed
+) STRICT;
+CREATE INDEX table_file_place ON table_file (kind, format, hour_us, name);
+
+CREATE TABLE table_source (
+    root INTEGER NOT NULL REFERENCES run (key),        -- crawl whose documents
+    file INTEGER NOT NULL REFERENCES table_file (key), -- gave rows of this file
+    PRIMARY KEY (root, file)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX table_source_file ON table_source (file);
+
+CREATE TABLE converted (
+    run INTEGER PRIMARY KEY REFERENCES run (key), -- whose document has become items
+    parquet INTEGER REFERENCES table_file (key),  -- file that holds them, NULL: there were none
+    avro INTEGER REFERENCES table_file (key),     -- the same rows
+    items INTEGER NOT NULL,                       -- how many
+    at_us INTEGER NOT NULL                        -- time of the conversion
+) STRICT;
+CREATE INDEX converted_avro ON converted (avro);
+
+CREATE TABLE typed (
+    key INTEGER PRIMARY KEY, -- row number
+    name TEXT NOT NULL,      -- of the type
+    version TEXT NOT NULL,   -- of the type
+    sha256 TEXT NOT NULL,    -- of its declaration, hex: one version has one declaration
+    columns TEXT NOT NULL,   -- JSON [[name, type], ...]
+    first_us INTEGER NOT NULL, -- time it was first used
+    UNIQUE (name, version)
 ) STRICT;
 
-CREATE TABLE item_source (
-    root INTEGER NOT NULL REFERENCES run (key),       -- crawl whose documents
-    file INTEGER NOT NULL REFERENCES item_file (key), -- were converted into this file
-    PRIMARY KEY (root, file)
+CREATE TABLE refined (
+    run INTEGER NOT NULL REFERENCES run (key),  -- whose document's items
+    type INTEGER NOT NULL REFERENCES typed (key), -- have been looked at for this type
+    rows INTEGER NOT NULL,     -- that they gave
+    rejected INTEGER NOT NULL, -- rows that the type refused
+    file INTEGER REFERENCES table_file (key),    -- file of the rows, NULL: there were none
+    rejects INTEGER REFERENCES table_file (key), -- file of the refused
+    PRIMARY KEY (run, type)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE link_row (
@@ -403,9 +437,22 @@ CREATE VIEW hosts AS SELECT
 FROM host;
 
 CREATE VIEW items AS SELECT
-    o.run_id AS root_id, f.path, f.format, f.producer, AT(f.hour_us) AS hour_at, f.rows, f.bytes, f.sha256,
-    AT(f.written_us) AS written_at, AT(f.replaced_us) AS replaced_at
-FROM item_file f LEFT JOIN item_source s ON s.file = f.key LEFT JOIN run o ON o.key = s.root;
+    o.run_id AS root_id, f.path, f.format, f.name AS producer, AT(f.hour_us) AS hour_at, f.rows, f.bytes,
+    lower(hex(f.sha256)) AS sha256, AT(f.written_us) AS written_at, AT(f.replaced_us) AS replaced_at
+FROM table_file f LEFT JOIN table_source s ON s.file = f.key LEFT JOIN run o ON o.key = s.root
+WHERE f.kind = 0;
+
+CREATE VIEW tables AS SELECT
+    CASE f.kind WHEN 0 THEN 'items' WHEN 1 THEN 'typed' ELSE 'rejects' END AS kind, f.name, f.version, f.format, f.path,
+    AT(f.hour_us) AS hour_at, f.rows, f.bytes, lower(hex(f.sha256)) AS sha256, AT(f.written_us) AS written_at,
+    AT(f.replaced_us) AS replaced_at
+FROM table_file f;
+
+CREATE VIEW types AS SELECT
+    t.name, t.version, t.columns, t.sha256, AT(t.first_us) AS first_used_at,
+    (SELECT coalesce(sum(f.rows), 0) FROM table_file f WHERE f.kind = 1 AND f.name = t.name AND f.version = t.version
+        AND f.replaced_us = 0) AS rows
+FROM typed t;
 
 CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS added_at, error FROM tracked_name;
 
@@ -424,6 +471,7 @@ CREATE VIEW health AS
     UNION ALL SELECT 'runs failed', coalesce(sum(failed), 0) FROM crawl
     UNION ALL SELECT 'refusals', coalesce(sum(leashed), 0) FROM crawl
     UNION ALL SELECT 'documents', coalesce(sum(documents), 0) FROM crawl
+    UNION ALL SELECT 'documents not converted', (SELECT count(*) FROM document) - (SELECT count(*) FROM converted)
     UNION ALL SELECT 'bytes fetched', coalesce(sum(bytes), 0) FROM crawl
     UNION ALL SELECT 'events waiting', coalesce(sum(events), 0) FROM crawl
     UNION ALL SELECT 'events failed', count(*) FROM event WHERE state = 3

@@ -124,6 +124,9 @@ enum sqlite_id {
     SQL_MAP_SINCE,
     SQL_MAP_END,
     SQL_MAP_ADD,
+    SQL_CONVERTED,
+    SQL_SOURCE,
+    SQL_REFINED,
     SQL_ANCESTORS, /* 1 .. SQLITE_ANCESTORS rows at once */
     SQL_IDS = SQL_ANCESTORS + SQLITE_ANCESTORS
 };

@@ -1,0 +1,92 @@
+/* tables.c - see tables.h. */
+#include "cmd/tables.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/times.h"
+
+int tables_time(const char *text, int64_t *us) {
+    AUTO_BUF struct buf whole = BUF_INIT;
+    int64_t ago;
+    if (time_parse_duration(span_of(text), &ago) == TL_OK) {
+        *us = time_now_us() - ago;
+        return TL_OK;
+    }
+    buf_text(&whole, text);
+    if (strlen(text) == 10)
+        buf_lit(&whole, "T00:00:00Z");
+    return time_parse(buf_span(&whole), us) == TL_OK && *us > 0 ? TL_OK : TL_INVALID;
+}
+
+int tables_options(const char *command, int argc, char **argv, struct tables_choice *out) {
+    static const struct option longs[] = {{"since", required_argument, NULL, 's'},
+                                          {"until", required_argument, NULL, 'u'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {0}};
+    for (int c; (c = cmd_option(argc, argv, "o:", longs)) != 0;) {
+        if (c < 0)
+            return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
+        if (c == 'o') {
+            out->format_given = true;
+            if (cmd_format(optarg, &out->format))
+                return cmd_usage(command, "-o takes table, json, jsonl or csv, not '%s'", optarg);
+        } else if (tables_time(optarg, c == 's' ? &out->since_us : &out->until_us))
+            return cmd_usage(
+                command, "--%s wants a time such as 2026-11-30, 2026-11-30T06:00:00Z, or 7d for so long ago, not '%s'",
+                c == 's' ? "since" : "until", optarg);
+    }
+    if (out->since_us && out->until_us && out->since_us >= out->until_us)
+        return cmd_usage(command, "--since must be before --until");
+    if (argc - optind > 1)
+        return cmd_usage(command, "one crawl at a time, or all of them without an id");
+    out->id = argv[optind];
+    return -1;
+}
+
+int tables_select(struct cmd_open *o, const struct tables_choice *choice, struct store_selection *out) {
+    struct fail why = FAIL_INIT;
+    struct store_crawl crawl;
+    struct uuid id;
+    *out = (struct store_selection){.since_us = choice->since_us, .until_us = choice->until_us};
+    if (!choice->id)
+        return 0;
+    if (store_find_run(o->store, choice->id, &id, &why))
+        return cmd_fail(&why, EXIT_USAGE);
+    if (store_crawl_by_id(o->store, &id, &crawl))
+        return cmd_usage("tables", "%s is a run, but not the root of a crawl (trotline show %s names its root)",
+                         choice->id, choice->id);
+    out->root = crawl.root;
+    return 0;
+}
+
+static void progress(void *ctx, const struct convert_sums *sums) {
+    char line[120], size[TIME_TEXT];
+    (void)ctx;
+    time_size_text(sums->bytes, size);
+    snprintf(line, sizeof line, "%lld of %lld documents, %lld items, %s", (long long)sums->documents,
+             (long long)sums->of, (long long)sums->items, size);
+    log_progress(line);
+}
+
+static void problem(void *ctx, const char *path, const char *text) {
+    (void)ctx;
+    log_progress(NULL);
+    log_error("%s: %s", path, text);
+}
+
+int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
+                   struct convert_sums *sums, struct fail *why) {
+    bool watched = !g->quiet && !g->json_log && isatty(STDERR_FILENO);
+    const struct convert_options options = {.store = o->store,
+                                            .lake = o->lake,
+                                            .config = &o->config,
+                                            .plugins = &o->plugins,
+                                            .which = *which,
+                                            .progress = watched ? progress : NULL,
+                                            .problem = problem};
+    int rc = convert_documents(&options, sums, why);
+    log_progress(NULL);
+    return rc;
+}

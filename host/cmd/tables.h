@@ -1,0 +1,23 @@
+/* tables.h - what convert, refine, compact and export share: which documents are meant. */
+#ifndef TROTLINE_CMD_TABLES_H
+#define TROTLINE_CMD_TABLES_H
+#include "cmd/cmd.h"
+#include "engine/convert.h"
+#include "store/tables.h"
+
+struct tables_choice {
+    const char *id; /* of a crawl, as given, or NULL: all */
+    int64_t since_us, until_us;
+    enum cmd_format format;
+    bool format_given;
+};
+/* Reads --since, --until, -o and one id. -1: go on; else the exit code, said. */
+int tables_options(const char *command, int argc, char **argv, struct tables_choice *out);
+/* What it means in this catalog. 0, or the exit code, said. */
+int tables_select(struct cmd_open *o, const struct tables_choice *choice, struct store_selection *out);
+/* "2026-11-30", RFC 3339, or a duration before now. TL_INVALID. */
+int tables_time(const char *text, int64_t *us);
+
+int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
+                   struct convert_sums *sums, struct fail *why); /* with progress and problems on stderr */
+#endif
