@@ -24,3 +24,16 @@ host/store/schema_sql.h: host/store/schema.sql
 BUILT_SOURCES += host/store/schema_sql.h
 CLEANFILES += host/store/schema_sql.h
 EXTRA_DIST += host/store/schema.sql
+
+# The types that are built in, as C strings.
+TYPES_BUILTIN = conf/types/http_link.yml conf/types/http_page.yml
+host/engine/types_builtin.h: $(TYPES_BUILTIN) host/local.mk
+	@$(MKDIR_P) host/engine
+	$(AM_V_GEN)(echo "static const struct {"; echo "    const char *file, *text;"; echo "} types_builtin[] = {"; \
+	  for f in $(TYPES_BUILTIN); do echo "    {\"$$f\","; \
+	    $(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/     "/' -e 's/$$/\\n"/' $(srcdir)/$$f; echo "    },"; done; \
+	  echo "};") > $@.tmp && mv $@.tmp $@
+BUILT_SOURCES += host/engine/types_builtin.h
+CLEANFILES += host/engine/types_builtin.h
+typesdir = $(pkgdatadir)/types
+dist_types_DATA = $(TYPES_BUILTIN)

@@ -171,6 +171,8 @@ host_libhost_a_SOURCES += \
 	host/engine/config_schema.c \
 	host/engine/config_schema.h \
 	host/engine/config_set.c \
+	host/engine/config_types.c \
+	host/engine/config_types.h \
 	host/engine/confine.c \
 	host/engine/confine.h \
 	host/engine/convert.c \
@@ -215,6 +217,8 @@ host_libhost_a_SOURCES += \
 	host/engine/rebuild_read.c \
 	host/engine/recover.c \
 	host/engine/recover.h \
+	host/engine/refine.c \
+	host/engine/refine.h \
 	host/engine/run.c \
 	host/engine/run.h \
 	host/engine/run_facts.c \
@@ -291,6 +295,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/probe.h \
 	host/cmd/probe_parsers.c \
 	host/cmd/rebuild.c \
+	host/cmd/refine.c \
 	host/cmd/retry.c \
 	host/cmd/run.c \
 	host/cmd/show.c \

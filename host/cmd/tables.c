@@ -61,7 +61,7 @@ int tables_select(struct cmd_open *o, const struct tables_choice *choice, struct
     return 0;
 }
 
-static void progress(void *ctx, const struct convert_sums *sums) {
+static void converting(void *ctx, const struct convert_sums *sums) {
     char line[120], size[TIME_TEXT];
     (void)ctx;
     time_size_text(sums->bytes, size);
@@ -84,9 +84,31 @@ int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct
                                             .config = &o->config,
                                             .plugins = &o->plugins,
                                             .which = *which,
-                                            .progress = watched ? progress : NULL,
+                                            .progress = watched ? converting : NULL,
                                             .problem = problem};
     int rc = convert_documents(&options, sums, why);
+    log_progress(NULL);
+    return rc;
+}
+
+static void refining(void *ctx, const struct refine_sums *sums) {
+    char line[120];
+    (void)ctx;
+    snprintf(line, sizeof line, "%lld documents, %lld items, %lld rows written", (long long)sums->documents,
+             (long long)sums->items, (long long)sums->written);
+    log_progress(line);
+}
+
+int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
+                  const struct store_selection *which, struct refine_sums *sums, struct fail *why) {
+    bool watched = !g->quiet && !g->json_log && isatty(STDERR_FILENO);
+    const struct refine_options options = {.store = o->store,
+                                           .lake = o->lake,
+                                           .config = &o->config,
+                                           .types = types,
+                                           .which = *which,
+                                           .progress = watched ? refining : NULL};
+    int rc = refine_items(&options, sums, why);
     log_progress(NULL);
     return rc;
 }

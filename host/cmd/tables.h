@@ -3,6 +3,7 @@
 #define TROTLINE_CMD_TABLES_H
 #include "cmd/cmd.h"
 #include "engine/convert.h"
+#include "engine/refine.h"
 #include "store/tables.h"
 
 struct tables_choice {
@@ -20,4 +21,6 @@ int tables_time(const char *text, int64_t *us);
 
 int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
                    struct convert_sums *sums, struct fail *why); /* with progress and problems on stderr */
+int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
+                  const struct store_selection *which, struct refine_sums *sums, struct fail *why);
 #endif

@@ -171,11 +171,27 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
     return TL_OK;
 }
 
+/* What the page says of itself, beside its links. */
+static void put_facts(struct buf *out, const struct tl_html *h) {
+    struct json_writer w = JSON_WRITER(out);
+    json_object_begin(&w);
+    json_member_string(&w, "title", h->title);
+    json_member_string(&w, "description", h->description);
+    json_member_string(&w, "canonical", h->canonical);
+    json_member_string(&w, "base", h->base);
+    json_member_string(&w, "language", h->language);
+    if (h->nofollow)
+        json_member_bool(&w, "nofollow", true);
+    json_object_end(&w);
+}
+
 int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html *h) {
     enum { SCRATCH_MOST = 1 << 20 };
-    static struct buf text; /* its memory is used again by the next page's; nothing below waits */
+    static struct buf text, facts; /* their memory is used again by the next page's; nothing below waits */
     struct run *r = run_of(pub);
     buf_shrink(&text, SCRATCH_MOST);
+    buf_shrink(&facts, SCRATCH_MOST);
+    put_facts(&facts, h);
     buf_reserve(&text, h->link_count * 96 + 16);
     buf_lit(&text, "[");
     for (size_t i = 0; i < h->link_count; i++) {
@@ -201,7 +217,7 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
     r->own_json = true; /* written by us: nobody needs to check it again */
     int rc = run_put(pub, dataset,
                      TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json", .data_url = r->final_url,
-                                .metadata = h->nofollow ? "{\"nofollow\":true}" : NULL));
+                                .metadata = facts.data));
     r->own_json = false;
     return rc;
 }

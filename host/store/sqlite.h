@@ -127,6 +127,7 @@ enum sqlite_id {
     SQL_CONVERTED,
     SQL_SOURCE,
     SQL_REFINED,
+    SQL_REFINED_FIND,
     SQL_ANCESTORS, /* 1 .. SQLITE_ANCESTORS rows at once */
     SQL_IDS = SQL_ANCESTORS + SQLITE_ANCESTORS
 };

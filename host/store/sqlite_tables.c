@@ -155,14 +155,7 @@ int store_table_each(struct store *s, enum store_table_kind kind, const char *fo
     return rc < 0 ? sqlite_answer(s, rc, why) : TL_OK;
 }
 
-int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why) {
-    AUTO_BUF struct buf sql = BUF_INIT;
-    char text[UUID_TEXT];
-    buf_printf(&sql, "%sWHERE id = ?1", file_columns);
-    sqlite3_stmt *st = prepare(s, sql.data);
-    if (!st)
-        return sqlite_answer(s, TL_FAILED, why);
-    bind_text(st, 1, uuid_text(id, text));
+static int one_file(struct store *s, sqlite3_stmt *st, struct store_table *out, struct fail *why) {
     int rc = sqlite_row(s, st);
     if (rc > 0) {
         *out = file_row(st);
@@ -180,6 +173,27 @@ int store_table_find(struct store *s, const struct uuid *id, struct store_table 
     }
     sqlite3_finalize(st);
     return rc > 0 ? TL_OK : rc < 0 ? sqlite_answer(s, rc, why) : TL_NOTFOUND;
+}
+
+int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why) {
+    AUTO_BUF struct buf sql = BUF_INIT;
+    char text[UUID_TEXT];
+    buf_printf(&sql, "%sWHERE id = ?1", file_columns);
+    sqlite3_stmt *st = prepare(s, sql.data);
+    if (!st)
+        return sqlite_answer(s, TL_FAILED, why);
+    bind_text(st, 1, uuid_text(id, text));
+    return one_file(s, st, out, why);
+}
+
+int store_table_get(struct store *s, int64_t key, struct store_table *out, struct fail *why) {
+    AUTO_BUF struct buf sql = BUF_INIT;
+    buf_printf(&sql, "%sWHERE key = ?1", file_columns);
+    sqlite3_stmt *st = prepare(s, sql.data);
+    if (!st)
+        return sqlite_answer(s, TL_FAILED, why);
+    bind_int(st, 1, key);
+    return one_file(s, st, out, why);
 }
 
 /* ---- documents */
@@ -306,4 +320,17 @@ int store_refined_put(struct store *s, int64_t run, int64_t type, int64_t rows, 
     bind_key(st, 5, file);
     bind_key(st, 6, rejects);
     return sqlite_done(s, st);
+}
+
+int store_refined(struct store *s, int64_t run, int64_t type, bool *done, struct fail *why) {
+    sqlite3_stmt *st = sqlite_sql(s, SQL_REFINED_FIND, "SELECT 1 FROM refined WHERE run = ?1 AND type = ?2");
+    if (!st)
+        return sqlite_answer(s, TL_FAILED, why);
+    bind_int(st, 1, run);
+    bind_int(st, 2, type);
+    int rc = sqlite_row(s, st);
+    *done = rc > 0;
+    if (rc > 0)
+        sqlite3_reset(st);
+    return rc < 0 ? sqlite_answer(s, rc, why) : TL_OK;
 }

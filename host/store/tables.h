@@ -30,6 +30,7 @@ int store_table_forget(struct store *s, int64_t file); /* its file is gone */
 /* Texts live until the callback returns, which must not write; a positive answer ends it. */
 int store_table_each(struct store *s, enum store_table_kind kind, const char *format, bool replaced,
                      int (*each)(void *ctx, const struct store_table *f), void *ctx, struct fail *why);
+int store_table_get(struct store *s, int64_t key, struct store_table *out, struct fail *why); /* likewise, by its key */
 /* By the id in its name. The path lives until the next call. TL_NOTFOUND. */
 int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why);
 
@@ -62,6 +63,7 @@ int store_source_get(struct store *s, int64_t run, struct store_source *out, str
  * TL_NOTFOUND. TL_INVALID, EXIT_CONFIG: it was used with another declaration. */
 int store_type(struct store *s, const char *name, const char *version, const char *sha256, const char *columns,
                bool write, int64_t *key, struct fail *why);
+int store_refined(struct store *s, int64_t run, int64_t type, bool *done, struct fail *why);
 int store_refined_put(struct store *s, int64_t run, int64_t type, int64_t rows, int64_t rejected, int64_t file,
                       int64_t rejects);
 #endif
