@@ -51,6 +51,7 @@ const struct command cmd_convert = {
     "Makes one row of each data element of each document that has not been converted yet: in Parquet, for analytical\n"
     "engines, and in Avro, for row by row readers, with the same rows, below LAKE/items. Every document is converted\n"
     "once, whenever and however often this is called; documents are only read. trotline-items(5) names the columns.\n"
+    "Read them as they are: duckdb -c \"select * from read_parquet('lake/items/parquet/**/*.parquet') limit 9\"\n"
     "\n"
     "      ROOT           only the documents of this crawl, and those of earlier ones that it stands for\n"
     "      --since TIME   only what was collected then or later: 2026-11-30, 2026-11-30T06:00:00Z, or 7d ago\n"
@@ -61,6 +62,4 @@ const struct command cmd_convert = {
     "Examples:\n"
     "  trotline convert\n"
     "  trotline convert 0193a5c4-7e10-7cc3-98c4-dc0c0c07398f\n"
-    "  trotline convert --since 7d\n"
-    "  duckdb -c \"select p_producer_name, count(*) from read_parquet('lake/items/parquet/**/*.parquet') group by "
-    "1\"\n"};
+    "  trotline convert --since 7d\n"};

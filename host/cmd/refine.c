@@ -113,10 +113,8 @@ const struct command cmd_refine = {
     "  -o, --output FORMAT   table, json, jsonl or csv\n"
     "\n"
     "Every item counts once: typed, when some type made a row of it, else rejected, else skipped.\n"
+    "Read them as they are: duckdb -c \"select title, url from 'lake/l2ts/type=http_page/**/*.parquet'\"\n"
     "\n"
     "Examples:\n"
     "  trotline refine\n"
-    "  trotline refine 0193a5c4-7e10-7cc3-98c4-dc0c0c07398f -o json\n"
-    "  duckdb -c \"select title, url from read_parquet('lake/l2ts/type=http_page/**/*.parquet')\"\n"
-    "  duckdb -c \"select type, rule, reason, count(*) from read_parquet('lake/rejects/**/*.parquet') group by "
-    "all\"\n"};
+    "  trotline refine 0193a5c4-7e10-7cc3-98c4-dc0c0c07398f -o json\n"};
