@@ -41,6 +41,14 @@ tests_system_table_write_CFLAGS = $(HOST_CFLAGS)
 tests_system_table_write_LDADD = host/libhost.a $(HOST_LIBS)
 EXTRA_DIST += tests/system/readers.mjs
 
+# ---- benches of parts; run by make bench-convert
+EXTRA_PROGRAMS = tests/bench/gen_items tests/bench/convert_bench
+tests_bench_gen_items_SOURCES = tests/bench/gen_items.c
+tests_bench_gen_items_LDADD = -lm
+tests_bench_convert_bench_SOURCES = tests/bench/convert_bench.c
+tests_bench_convert_bench_CFLAGS = $(HOST_CFLAGS)
+tests_bench_convert_bench_LDADD = host/libhost.a $(HOST_LIBS)
+
 # ---- fuzz targets: their corpora are replayed as ordinary tests
 include tests/fuzz/local.mk
 
