@@ -15,6 +15,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { resolve } from 'node:path'
+import { inflateRaw } from 'node:zlib'
 
 const packages = ['@duckdb/node-api@1.5.6-r.1', 'hyparquet@1.31.5', 'hyparquet-compressors@1.1.2', 'parquet-wasm@0.8.0',
   'apache-arrow@21.2.0', 'avsc@5.7.9']
@@ -44,6 +45,15 @@ function print(value) {
 // A column that says it is text must be text: the readers' own decoders put U+FFFD where it is none, or drop U+FEFF.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const text = bytes => bytes && decoder.decode(bytes)
+
+function crc32(bytes) {
+  let sum = ~0
+  for (const byte of bytes) {
+    sum ^= byte
+    for (let i = 0; i < 8; i++) sum = (sum >>> 1) ^ (sum & 1 ? 0xedb88320 : 0)
+  }
+  return ~sum >>> 0
+}
 
 async function openDuckdb() {
   const { DuckDBInstance } = need('@duckdb/node-api')
@@ -111,9 +121,21 @@ const readers = {
     })
     const typeHook = schema => (schema === 'long' || schema?.type === 'long' ? long : undefined)
     const parseHook = schema => avro.Type.forSchema(schema, { typeHook, wrapUnions: false })
+    const { decompressSnappy, decompressZstd } = await load('hyparquet-compressors')
+    const unpack = work => (data, done) => { try { done(null, Buffer.from(work(data))) } catch (e) { done(e) } }
+    const codecs = {
+      null: (data, done) => done(null, data), deflate: inflateRaw, zstandard: unpack(data => decompressZstd(data)),
+      snappy: unpack(data => {    // avsc leaves the checksum behind the block to us, the length before it to hysnappy
+        let length = 0, at = 0
+        for (let byte = 128; byte & 128; at++) length += ((byte = data[at]) & 127) * 2 ** (7 * at)
+        const plain = length ? decompressSnappy(data.subarray(0, -4), length) : new Uint8Array(0)
+        if (crc32(plain) !== data.readUInt32BE(data.length - 4)) throw new Error('the checksum of a Snappy block is wrong')
+        return plain
+      }),
+    }
     return file => new Promise((done, failed) => {
       const rows = []
-      avro.createFileDecoder(file, { parseHook }).on('data', row => rows.push({ ...row })).on('error', failed).on('end', () => done(rows))
+      avro.createFileDecoder(file, { codecs, parseHook }).on('data', row => rows.push({ ...row })).on('error', failed).on('end', () => done(rows))
     })
   },
 }

@@ -5,6 +5,7 @@
  * The first line says what to write; every other line is a row, an array with a value a column:
  *   {"table": "t", "columns": [["id", "int"], ["body", "text", "payload"], ...], "codec": "zstd", "page_rows": 7,
  *    "pairs": [["key", "value"], ["key", null]]}
+ * With "format": "avro" and one of Avro's codecs it is an Avro file, and "block_bytes" may be given.
  * Types: text int real bool time list. Numbers and times as digits; a real as a number, or a text that strtod reads.
  * {"repeat": "text", "times": n} stands for a long text. Prints {"rows": n, "bytes": n}; a file without rows is
  * removed. */
@@ -17,6 +18,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "convert/avro.h"
 #include "convert/parquet.h"
 
 enum { PAIRS_MAX = 8 };
@@ -26,6 +28,9 @@ struct plan {
     struct table table;
     struct parquet_pair pairs[PAIRS_MAX];
     struct parquet_options options;
+    bool is_avro;
+    struct avro_pair avro_pairs[PAIRS_MAX];
+    struct avro_options avro;
 };
 
 struct row {
@@ -77,20 +82,28 @@ static void plan_columns(struct plan *p, const struct tl_json *list) {
 static void plan_pairs(struct plan *p, const struct tl_json *list) {
     struct tl_json pair = {0}, part;
     while (json_next(list, &pair) == TL_OK && p->options.pair_count < PAIRS_MAX) {
+        struct avro_pair *twin = &p->avro_pairs[p->options.pair_count];
         struct parquet_pair *to = &p->pairs[p->options.pair_count++];
         part = (struct tl_json){0};
         if (json_next(&pair, &part) == TL_OK)
             to->key = text_of(&part);
         if (json_next(&pair, &part) == TL_OK)
             to->value = text_of(&part);
+        *twin = (struct avro_pair){to->key, to->value};
     }
     p->options.pairs = p->pairs;
+    p->avro.pairs = p->avro_pairs;
+    p->avro.pair_count = p->options.pair_count;
 }
 
 static void plan_codec(struct plan *p, const char *name) {
     p->options.codec = strcmp(name, "zstd") == 0     ? PARQUET_ZSTD
                        : strcmp(name, "snappy") == 0 ? PARQUET_SNAPPY
                                                      : PARQUET_NONE;
+    p->avro.codec = strcmp(name, "snappy") == 0      ? AVRO_SNAPPY
+                    : strcmp(name, "zstandard") == 0 ? AVRO_ZSTANDARD
+                    : strcmp(name, "null") == 0      ? AVRO_NULL
+                                                     : AVRO_DEFLATE;
 }
 
 static void read_plan(struct plan *p, struct tl_span line) {
@@ -109,10 +122,14 @@ static void read_plan(struct plan *p, struct tl_span line) {
             plan_pairs(p, &at);
         else if (json_key_is(&at, "codec"))
             plan_codec(p, text_of(&at));
+        else if (json_key_is(&at, "format"))
+            p->is_avro = span_eq(at.raw, "\"avro\"");
         else if (json_int(&at, &n) != TL_OK || n < 0)
             give_up("not a number", at.raw);
         else if (json_key_is(&at, "level"))
-            o->level = (int)n;
+            o->level = p->avro.level = (int)n;
+        else if (json_key_is(&at, "block_bytes"))
+            p->avro.block_bytes = (size_t)n;
         else if (json_key_is(&at, "threads"))
             o->threads = (unsigned)n;
         else if (json_key_is(&at, "group_rows"))
@@ -203,12 +220,32 @@ static void read_row(struct row *row, const struct table *table, struct tl_span 
     }
 }
 
+/* ---- either format ---- */
+
+struct writer {
+    struct parquet *parquet;
+    struct avro_writer *avro;
+};
+
+static int begin(const struct plan *plan, int fd, struct writer *w, struct fail *why) {
+    return plan->is_avro ? avro_create(fd, &plan->table, &plan->avro, &w->avro, why)
+                         : parquet_open(fd, &plan->table, &plan->options, why, &w->parquet);
+}
+
+static int add(struct writer *w, const struct row *row, struct fail *why) {
+    return w->avro ? avro_row(w->avro, row->cells, why) : parquet_row(w->parquet, row->cells, why);
+}
+
+static int end(struct writer *w, struct table_facts *facts, struct fail *why) {
+    return w->avro ? avro_close(w->avro, facts, why) : parquet_close(w->parquet, why, facts);
+}
+
 int main(int argc, char **argv) {
     static struct plan plan;
     static struct row row;
     struct fail why = FAIL_INIT;
     struct table_facts facts;
-    struct parquet *w = NULL;
+    struct writer w = {0};
     char *line = NULL;
     size_t room = 0;
     ssize_t len = getline(&line, &room, stdin);
@@ -216,16 +253,13 @@ int main(int argc, char **argv) {
         give_up("usage: table_write FILE < LINES", (struct tl_span){"", 0});
     read_plan(&plan, (struct tl_span){line, (size_t)len});
     int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int rc = fd < 0 ? fail_errno(&why, TL_FAILED, "cannot make %s", argv[1])
-                    : parquet_open(fd, &plan.table, &plan.options, &why, &w);
+    int rc = fd < 0 ? fail_errno(&why, TL_FAILED, "cannot make %s", argv[1]) : begin(&plan, fd, &w, &why);
     while (rc == TL_OK && (len = getline(&line, &room, stdin)) >= 0) {
         read_row(&row, &plan.table, (struct tl_span){line, (size_t)len});
-        rc = parquet_row(w, row.cells, &why);
+        rc = add(&w, &row, &why);
     }
     if (rc == TL_OK)
-        rc = parquet_close(w, &why, &facts);
-    else
-        parquet_drop(w);
+        rc = end(&w, &facts, &why);
     if (rc != TL_OK) {
         fprintf(stderr, "table_write: %s\n", why.text);
         return why.exit_code ? why.exit_code : 1;
