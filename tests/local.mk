@@ -14,7 +14,7 @@ EXTRA_DIST += tests/server/README.md
 # ---- unit tests: one group a program, TAP
 UNIT_CFLAGS = $(HOST_CFLAGS) $(CMOCKA_CFLAGS)
 UNIT_LIBS = host/libhost.a $(CMOCKA_LIBS) $(HOST_LIBS)
-EXTRA_DIST += tests/unit/cases.h tests/unit/config_help.h tests/unit/store_world.h
+EXTRA_DIST += tests/unit/avro_world.h tests/unit/cases.h tests/unit/config_help.h tests/unit/store_world.h
 UNIT_TESTS =
 include tests/unit/local.mk
 check_PROGRAMS += $(UNIT_TESTS)
