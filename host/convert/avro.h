@@ -32,7 +32,7 @@ struct avro_pair { /* of the file's metadata; names that begin with "avro." are 
 struct avro_options {
     const char *name; /* of the file, as failures call it; NULL: "(unnamed)" */
     enum avro_codec codec;
-    int level;          /* deflate: 1 to 12, zstandard: 1 to 19; 0: 3 for both */
+    int level;          /* deflate: 1 to 12, zstandard: 1 to 19, 0: 3 for both; others have none */
     size_t block_bytes; /* a block ends before it holds more, but always holds a row; 0: AVRO_BLOCK_BYTES */
     const char *record, *name_space; /* of the schema; NULL: the table's name; "trotline" */
     const struct avro_pair *pairs;

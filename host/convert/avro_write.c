@@ -97,8 +97,9 @@ int avro_create(int fd, const struct table *table, const struct avro_options *op
     int rc = TL_OK;
     if (getrandom(w->sync, sizeof w->sync, 0) != (ssize_t)sizeof w->sync)
         rc = fail_errno(why, TL_FAILED, "cannot write the Avro file %s: no random numbers", w->name);
-    if (rc == TL_OK && (o->codec != AVRO_NULL || o->level)) {
-        const struct codec_options c = {.kind = avro_codecs[o->codec].kind, .level = o->level, .checksum = true};
+    if (rc == TL_OK && o->codec != AVRO_NULL) {
+        const struct codec_options c = {
+            .kind = avro_codecs[o->codec].kind, .level = o->codec == AVRO_SNAPPY ? 0 : o->level, .checksum = true};
         rc = codec_new(&c, &w->codec, why);
     }
     if (rc == TL_OK)
