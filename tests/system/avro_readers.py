@@ -12,8 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import lib
-from lib import TMP, eq, ok, part
+sys.dont_write_bytecode = True
+import lib  # noqa: E402
+from lib import TMP, eq, ok, part  # noqa: E402
 
 try:
     import avro.datafile

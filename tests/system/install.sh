@@ -45,7 +45,7 @@ check 'make install DESTDIR=...' "$(quiet make -s -C "$build" install DESTDIR="$
 one 'the program' bin/trotline
 one 'the header' include/trotline/trotline.h
 one 'the collector http' lib/trotline/collectors/http.so
-for page in man1/trotline.1 man3/trotline-collector.3 man5/trotline-catalog.5 man5/trotline-crawl.5 man5/trotline-lake.5 man5/trotline.yml.5; do
+for page in man1/trotline.1 man3/trotline-collector.3 man5/trotline-catalog.5 man5/trotline-crawl.5 man5/trotline-items.5 man5/trotline-lake.5 man5/trotline.yml.5; do
   one "the manual: ${page#*/}" "man/$page"
 done
 one 'completion' bash-completion/completions/trotline
