@@ -66,7 +66,7 @@ struct run_attachment {
 };
 struct run_fact { /* what a run learned of URLs and hosts, remembered with its commit */
     enum run_fact_kind { RUN_VALIDATOR, RUN_UNCHANGED, RUN_MOVED, RUN_ROBOTS } kind;
-    const char *a, *b, *c, *d; /* url, credential, etag, last_modified; from, to; host:port, state, text */
+    const char *a, *b, *c, *d; /* url, credential, etag, last_modified; from, to; origin, state, text */
 };
 struct run_dataset {
     struct document_dataset d; /* element points to the array below */

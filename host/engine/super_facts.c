@@ -41,33 +41,30 @@ void super_conditions(struct super *s, const struct super_job *j, struct buf *m)
     message_span(m, buf_span(&value));
 }
 
-static struct tl_span with_port(const char *host_port, const char *url, struct buf *out) {
+/* "host:port" of an origin, as hosts are named in the catalog; *tls: it is https. */
+static int host_of_origin(const char *origin, struct buf *name, bool *tls) {
     AUTO_BUF struct buf href = BUF_INIT;
     struct url u;
-    const char *colon = strrchr(host_port, ':'), *bracket = strrchr(host_port, ']');
-    buf_text(out, host_port);
-    if (colon && (!bracket || colon > bracket))
-        return buf_span(out);
-    bool tls = url && url_parse(&href, span_of(url), NULL, &u) == TL_OK && span_eq(u.scheme, "https");
-    buf_text(out, tls ? ":443" : ":80");
-    return buf_span(out);
+    if (url_parse(&href, span_of(origin), NULL, &u) || !u.host.len)
+        return TL_INVALID;
+    *tls = span_eq(u.scheme, "https");
+    buf_add(name, u.host.ptr, u.host.len);
+    buf_printf(name, ":%d", url_effective_port(&u));
+    return TL_OK;
 }
 
-static int answer_robots(struct super *s, struct super_job *j, const char *host_port, struct buf *value) {
+static int answer_robots(struct super *s, const char *origin, struct buf *value) {
     AUTO_BUF struct buf name = BUF_INIT;
     struct store_host_state state;
-    struct tl_span full = with_port(host_port, j->url, &name);
-    for (size_t i = 0; i < s->host_count; i++) {
-        struct super_host *h = &s->host[i];
-        if (h->row != pacing_find(&s->shared->pacing, full) || store_host_state(s->store, h->key, &state) ||
-            !state.robots)
-            continue;
-        message_u8(value, (uint8_t)state.robots);
-        message_i64(value, store_now_us(s->store) - state.robots_us);
-        message_span(value, state.robots_text);
-        return TL_OK;
-    }
-    return TL_NOTFOUND;
+    int64_t host;
+    bool tls;
+    if (host_of_origin(origin, &name, &tls) || store_host_find(s->store, buf_span(&name), &host) ||
+        store_host_state(s->store, host, &state) || !state.robots || state.robots_tls != tls)
+        return TL_NOTFOUND;
+    message_u8(value, (uint8_t)state.robots);
+    message_i64(value, store_now_us(s->store) - state.robots_us);
+    message_span(value, state.robots_text);
+    return TL_OK;
 }
 
 void super_answer(struct super *s, int kind, struct super_job *j, const char *a, const char *b, struct buf *value,
@@ -78,7 +75,7 @@ void super_answer(struct super *s, int kind, struct super_job *j, const char *a,
     else if (kind == ASK_VALIDATORS)
         *status = answer_validators(s, a, b, value);
     else if (kind == ASK_ROBOTS)
-        *status = answer_robots(s, j, a, value);
+        *status = answer_robots(s, a, value);
 }
 
 /* ---- facts */
@@ -106,11 +103,14 @@ static int record_moved(struct super *s, const struct super_job *j, const struct
     return store_url_map(s->store, known_by(from.data), known_by(to.data), STORE_URL_REDIRECT, j->wall_finished_us);
 }
 
-static int record_robots(struct super *s, struct super_job *j, const struct fact *f) {
+static int record_robots(struct super *s, const struct fact *f) {
     AUTO_BUF struct buf name = BUF_INIT;
     int64_t host = 0;
-    int rc = store_host(s->store, with_port(f->a, j->url, &name), &host);
-    return rc ? rc : store_host_robots(s->store, host, f->b && f->b[0] == '1' ? 1 : 2, span_of(f->c));
+    bool tls;
+    if (host_of_origin(f->a, &name, &tls))
+        return TL_OK;
+    int rc = store_host(s->store, buf_span(&name), &host);
+    return rc ? rc : store_host_robots(s->store, host, tls, f->b && f->b[0] == '1' ? 1 : 2, span_of(f->c));
 }
 
 int super_facts_record(struct super *s, struct super_job *j) {
@@ -127,7 +127,7 @@ int super_facts_record(struct super *s, struct super_job *j) {
         else if (f.kind == RUN_MOVED)
             rc = record_moved(s, j, &f);
         else if (f.kind == RUN_ROBOTS)
-            rc = record_robots(s, j, &f);
+            rc = record_robots(s, &f);
     }
     return rc;
 }

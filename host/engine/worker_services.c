@@ -184,9 +184,9 @@ static int service_validators(struct run *r, const char *url, const char *creden
     return m.bad ? TL_FAILED : TL_OK;
 }
 
-static int env_robots_recall(void *ctx, const char *host_port, struct tl_span *text, int64_t *age_us) {
+static int env_robots_recall(void *ctx, const char *origin, struct tl_span *text, int64_t *age_us) {
     struct job *j = ctx;
-    int rc = ask(j, ASK_ROBOTS, host_port, NULL);
+    int rc = ask(j, ASK_ROBOTS, origin, NULL);
     if (rc)
         return rc == TL_CANCEL ? rc : 0;
     struct message m = {.at = j->answer.data, .end = j->answer.data + j->answer.len};
@@ -196,14 +196,14 @@ static int env_robots_recall(void *ctx, const char *host_port, struct tl_span *t
     return m.bad ? 0 : known;
 }
 
-static void env_robots_learned(void *ctx, const char *host_port, int robots, struct tl_span text) {
+static void env_robots_learned(void *ctx, const char *origin, int robots, struct tl_span text) {
     enum { TEXT_MOST = 48 * 1024 }; /* one message; a longer one is read again by the next crawl */
     struct job *j = ctx;
     if (text.len > TEXT_MOST || memchr(text.ptr, '\0', text.len))
         return;
     AUTO_BUF struct buf copy = BUF_INIT;
     buf_add(&copy, text.ptr, robots == 1 ? text.len : 0);
-    run_fact(j->run, RUN_ROBOTS, host_port, robots == 1 ? "1" : "2", copy.data ? copy.data : "", NULL);
+    run_fact(j->run, RUN_ROBOTS, origin, robots == 1 ? "1" : "2", copy.data ? copy.data : "", NULL);
 }
 
 static void env_moved(void *ctx, const char *from, const char *to) {

@@ -62,7 +62,7 @@ static bool is_off_limits(struct exchange *x) {
     return !guard_allows(c, x->env->host_named(x->env->ctx, x->url.host), x->f->policy.private_allowed);
 }
 
-static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entry) {
+static int fetch_robots_file(struct exchange *x, const char *origin, struct fetch_robots_entry *entry) {
     enum { HOPS = 5 };
     struct exchange own = *x; /* the same run, another request */
     struct fetch_answer a = {0};
@@ -70,8 +70,7 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
     int rc;
     own.a = &a;
     own.href = own.sent = own.chain_text = own.visited = (struct buf)BUF_INIT;
-    buf_add(&at, x->url.href.ptr, (size_t)(x->url.path.ptr - x->url.href.ptr));
-    buf_lit(&at, "/robots.txt");
+    buf_printf(&at, "%s/robots.txt", origin);
     rc = fetch_set_url(&own, buf_span(&at), NULL);
     for (int hop = 0; !rc && !(rc = fetch_ask_plainly(&own, FETCH_ROBOTS_MAX)) && hop < HOPS; hop++) {
         const char *location =
@@ -92,7 +91,7 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
         fetch_robots_learn(entry, r);
         if (r->error == TRANSFER_OK && r->status >= 200 && r->status < 500 && r->status != 429 &&
             x->env->robots_learned)
-            x->env->robots_learned(x->env->ctx, x->host_port, r->status < 300 ? 1 : 2, buf_span(&r->body));
+            x->env->robots_learned(x->env->ctx, origin, r->status < 300 ? 1 : 2, buf_span(&r->body));
     }
     x->a->wire_bytes += a.wire_bytes;
     x->asked_robots = true;
@@ -108,11 +107,11 @@ static int fetch_robots_file(struct exchange *x, struct fetch_robots_entry *entr
 }
 
 /* true: an earlier crawl has read it within the day. */
-static bool recall_robots(struct exchange *x, struct fetch_robots_entry *entry, int *rc) {
+static bool recall_robots(struct exchange *x, const char *origin, struct fetch_robots_entry *entry, int *rc) {
     static const int64_t day_us = 86400000000;
     struct tl_span text = {"", 0};
     int64_t age_us = 0;
-    int known = x->env->robots_recall ? x->env->robots_recall(x->env->ctx, x->host_port, &text, &age_us) : 0;
+    int known = x->env->robots_recall ? x->env->robots_recall(x->env->ctx, origin, &text, &age_us) : 0;
     *rc = known < 0 ? known : TL_OK;
     if (known <= 0 || age_us < 0 || age_us >= day_us)
         return false;
@@ -137,9 +136,9 @@ static int check_robots(struct exchange *x) {
             continue;
         }
         fetch_robots_begin(entry);
-        if (recall_robots(x, entry, &rc))
+        if (recall_robots(x, origin.data, entry, &rc))
             continue;
-        if (rc || (rc = fetch_robots_file(x, entry))) {
+        if (rc || (rc = fetch_robots_file(x, origin.data, entry))) {
             fetch_robots_give_up(entry);
             return rc;
         }

@@ -30,8 +30,8 @@ struct fetch_env {                       /* what waits, and what only the crawl 
     /* What is remembered of robots.txt from earlier crawls, asked once an origin: 1 rules (text), 2 there are none; 0
      * nothing. age_us: since it was read. The text lives until the next call. And what was learned now. All may be
      * NULL. */
-    int (*robots_recall)(void *ctx, const char *host_port, struct tl_span *text, int64_t *age_us);
-    void (*robots_learned)(void *ctx, const char *host_port, int robots, struct tl_span text);
+    int (*robots_recall)(void *ctx, const char *origin, struct tl_span *text, int64_t *age_us);
+    void (*robots_learned)(void *ctx, const char *origin, int robots, struct tl_span text);
     void (*moved)(void *ctx, const char *from, const char *to); /* a lasting redirect: 301, 308 */
     const char *etag, *last_modified; /* NULL, or conditions of the first hop: If-None-Match, If-Modified-Since */
     /* The value of a secret for an origin, or NULL: it is not bound to it. */

@@ -30,7 +30,8 @@ CREATE TABLE host (
     until_us INTEGER NOT NULL DEFAULT 0, -- nothing is asked before: Retry-After and the like
     robots INTEGER NOT NULL DEFAULT 0,   -- robots.txt: 0 not asked, 1 rules, 2 none (all allowed)
     robots_us INTEGER NOT NULL DEFAULT 0, -- when it was read
-    robots_text BLOB                     -- its bytes, when there are rules
+    robots_text BLOB,                    -- its bytes, when there are rules
+    robots_tls INTEGER NOT NULL DEFAULT 0 -- 1: it was read by https, and says nothing of http at the same port
 ) STRICT;
 
 CREATE TABLE folder (

@@ -67,7 +67,7 @@ void sqlite_names_free(struct sqlite_names *n) {
     *n = (struct sqlite_names){0};
 }
 
-/* A name that is nothing but a name. */
+/* A name that is nothing but a name. add_sql NULL: it is only looked for. */
 static int plain_name(struct store *s, char kind, struct tl_span name, enum sqlite_id find, const char *find_sql,
                       enum sqlite_id add, const char *add_sql, int64_t *key) {
     *key = sqlite_name_find(s, kind, name.ptr, name.len);
@@ -84,6 +84,8 @@ static int plain_name(struct store *s, char kind, struct tl_span name, enum sqli
         *key = col_int(st, 0);
         sqlite3_reset(st);
     } else {
+        if (!add_sql)
+            return TL_NOTFOUND;
         if (!sqlite_writing(s) || !(st = sqlite_sql(s, add, add_sql)))
             return TL_FAILED;
         sqlite3_bind_text64(st, 1, name.ptr, name.len, SQLITE_STATIC, SQLITE_UTF8);
@@ -98,6 +100,11 @@ static int plain_name(struct store *s, char kind, struct tl_span name, enum sqli
 int store_host(struct store *s, struct tl_span host_port, int64_t *key) {
     return plain_name(s, 'h', host_port, SQL_HOST_FIND, "SELECT key FROM host WHERE name = ?1", SQL_HOST_ADD,
                       "INSERT INTO host (name) VALUES (?1)", key);
+}
+
+int store_host_find(struct store *s, struct tl_span host_port, int64_t *key) {
+    return plain_name(s, 'h', host_port, SQL_HOST_FIND, "SELECT key FROM host WHERE name = ?1", SQL_HOST_ADD, NULL,
+                      key);
 }
 
 int sqlite_folder(struct store *s, const char *path, int64_t *key) {

@@ -6,7 +6,7 @@
 
 int store_host_state(struct store *s, int64_t host, struct store_host_state *out) {
     sqlite3_stmt *st = sqlite_sql(s, SQL_HOST_STATE,
-                                  "SELECT delay_us, until_us, robots, robots_us, robots_text FROM host WHERE key = ?1");
+                                  "SELECT delay_us, until_us, robots, robots_us, robots_text, robots_tls FROM host WHERE key = ?1");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
@@ -16,7 +16,8 @@ int store_host_state(struct store *s, int64_t host, struct store_host_state *out
     *out = (struct store_host_state){.delay_us = col_int(st, 0),
                                      .until_us = col_int(st, 1),
                                      .robots = (int)col_int(st, 2),
-                                     .robots_us = col_int(st, 3)};
+                                     .robots_us = col_int(st, 3),
+                                     .robots_tls = col_int(st, 5) != 0};
     buf_reset(&s->url_text);
     buf_add(&s->url_text, sqlite3_column_blob(st, 4), (size_t)sqlite3_column_bytes(st, 4));
     out->robots_text = buf_span(&s->url_text);
@@ -37,10 +38,10 @@ int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t unt
     return sqlite_done(s, st);
 }
 
-int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span text) {
+int store_host_robots(struct store *s, int64_t host, bool tls, int robots, struct tl_span text) {
     sqlite3_stmt *st = sqlite_writing(s)
                            ? sqlite_sql(s, SQL_HOST_ROBOTS,
-                                        "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4 WHERE key = ?1")
+                                        "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4, robots_tls = ?5 WHERE key = ?1")
                            : NULL;
     if (!st)
         return TL_FAILED;
@@ -51,6 +52,7 @@ int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span 
         bind_blob(st, 4, text.ptr, text.len);
     else
         sqlite3_bind_null(st, 4);
+    bind_int(st, 5, tls);
     return sqlite_done(s, st);
 }
 

@@ -276,12 +276,14 @@ int store_state_put(struct store *s, const char *crawl, int64_t collector, struc
 struct store_host_state {
     int64_t delay_us, until_us; /* until_us: wall clock, 0: none */
     int robots;                 /* 0 not known, 1 rules, 2 none */
+    bool robots_tls;            /* of https; else of http: another origin, another robots.txt */
     int64_t robots_us;          /* when it was read */
     struct tl_span robots_text; /* lives until the next call */
 };
 int store_host_state(struct store *s, int64_t host, struct store_host_state *out); /* TL_NOTFOUND */
 int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t until_us);
-int store_host_robots(struct store *s, int64_t host, int robots, struct tl_span text);
+int store_host_find(struct store *s, struct tl_span host_port, int64_t *host); /* TL_NOTFOUND: it has no row */
+int store_host_robots(struct store *s, int64_t host, bool tls, int robots, struct tl_span text);
 
 /* ---- what is known of URLs: where they lead, their documents, their validators */
 struct store_url { /* canonical text, and its key (net/url.h); several texts may have one key, and the text decides */

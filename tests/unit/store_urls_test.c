@@ -47,12 +47,13 @@ static void hosts_are_remembered(void **state) {
     begin(w);
     OK(store_host_pace(w->s, w->host, 250000, 7000000));
     OK(store_host_pace(w->s, w->host, 300000, 5000000)); /* until only ever later */
-    OK(store_host_robots(w->s, w->host, 1, span_of("User-agent: *\nDisallow: /x\n")));
+    OK(store_host_robots(w->s, w->host, true, 1, span_of("User-agent: *\nDisallow: /x\n")));
     commit(w);
     OK(store_host_state(w->s, w->host, &got));
     assert_int_equal(got.delay_us, 300000);
     assert_int_equal(got.until_us, 7000000);
     assert_int_equal(got.robots, 1);
+    assert_true(got.robots_tls);
     assert_true(got.robots_us > 0);
     assert_true(span_eq(got.robots_text, "User-agent: *\nDisallow: /x\n"));
     OK(store_host_state(w->s, w->other_host, &got));
