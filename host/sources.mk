@@ -71,6 +71,8 @@ host_libhost_a_SOURCES += \
 	host/net/retry_after.h \
 	host/net/robots.c \
 	host/net/robots.h \
+	host/net/robots_tag.c \
+	host/net/robots_tag.h \
 	host/net/site.c \
 	host/net/site.h \
 	host/net/sitemap.c \

@@ -9,6 +9,7 @@
 #include "engine/run.h"
 #include "net/charset.h"
 #include "net/html.h"
+#include "net/robots_tag.h"
 #include "net/url.h"
 
 enum { URL_LONGEST = 2000 }; /* of a canonical URL: a longer one is none */
@@ -176,12 +177,12 @@ static const char *text_or_null(struct run *r, struct tl_span s) {
     return s.ptr ? arena_span(&r->arena, s) : NULL;
 }
 
-static bool says_nofollow(const struct fetch_answer *a) {
+static struct robots_tag robots_tag_of(const struct fetch_answer *a) {
+    struct robots_tag tag = {0};
     for (size_t i = 0; i < a->header_count; i++)
-        if (strcasecmp(a->header[i].name, "x-robots-tag") == 0 &&
-            (strcasestr(a->header[i].value, "nofollow") || strcasestr(a->header[i].value, "none")))
-            return true;
-    return false;
+        if (strcasecmp(a->header[i].name, "x-robots-tag") == 0)
+            robots_tag_add(&tag, span_of(a->header[i].value), a->agent ? a->agent : "trotline");
+    return tag;
 }
 
 static int copy_links(struct run *r, struct tl_html *out, const struct html_page *page, const struct url *base) {
@@ -216,7 +217,8 @@ int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *
     if (!is_html(x->answer.media_type))
         return TL_NOTFOUND; /* not a page: no fault */
     struct tl_span text = as_utf8(x);
-    if (html_scan(&r->arena, text, NULL, &x->page))
+    const struct html_options options = {.agent = x->answer.agent};
+    if (html_scan(&r->arena, text, &options, &x->page))
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up by the links of a page");
     AUTO_BUF struct buf own = BUF_INIT, base = BUF_INIT, href = BUF_INIT;
     struct url page_url, base_url;
@@ -235,8 +237,9 @@ int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *
         r->canonical = said && strcmp(said, x->answer.url) != 0 && strlen(said) <= URL_LONGEST ? said : NULL;
     }
     out.text = buf_span(&x->page.text);
-    out.nofollow = x->page.nofollow || says_nofollow(&x->answer);
-    out.noindex = x->page.noindex;
+    const struct robots_tag tag = robots_tag_of(&x->answer);
+    out.nofollow = x->page.nofollow || tag.nofollow;
+    out.noindex = x->page.noindex || tag.noindex;
     if (copy_links(r, &out, &x->page, &base_url))
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up by the links of a page");
     RUN_GIVE(into, out);

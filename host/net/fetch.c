@@ -7,6 +7,7 @@
 #include "net/fetch_inside.h"
 #include "net/fetch_robots.h"
 #include "net/guard.h"
+#include "net/robots_tag.h"
 
 struct fetcher *fetch_new(const struct fetch_policy *policy, struct pacing *pacing, int worker) {
     struct fetcher *f = mem_alloc(sizeof *f);
@@ -15,7 +16,10 @@ struct fetcher *fetch_new(const struct fetch_policy *policy, struct pacing *paci
     f->worker = worker;
     f->policy.user_agent = f->user_agent = mem_text(policy->user_agent);
     f->policy.from = f->from = mem_text(policy->from);
-    f->robots = fetch_robots_new(f->user_agent);
+    struct buf agent = BUF_INIT;
+    robots_tag_agent(&agent, f->user_agent);
+    f->agent = buf_steal(&agent);
+    f->robots = fetch_robots_new(f->agent);
     f->jitter = (uint64_t)time_mono_us() * 2654435761u + (uint64_t)worker;
     return f;
 }
@@ -26,6 +30,7 @@ void fetch_free(struct fetcher *f) {
     fetch_robots_free(f->robots);
     free(f->user_agent);
     free(f->from);
+    free(f->agent);
     free(f);
 }
 
@@ -232,6 +237,7 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
     const char *requested = NULL;
     int rc = TL_OK;
     memset(a, 0, sizeof *a);
+    a->agent = f->agent;
     x.timeout_us =
         q->timeout_ms > 0 && q->timeout_ms < f->policy.timeout_us / 1000 ? q->timeout_ms * 1000 : f->policy.timeout_us;
     x.max_bytes = q->max_bytes > 0 && q->max_bytes < f->policy.max_body ? q->max_bytes : f->policy.max_body;

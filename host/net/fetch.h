@@ -62,7 +62,8 @@ struct fetch_answer {
     size_t header_count;
     int64_t wire_bytes; /* of all hops and tries, for the leash */
     int requests;
-    bool conditional; /* the last hop was asked on condition: its 304 means what it says */
+    const char *agent; /* our product token, by which robots are told apart; lives as long as the fetcher; or NULL */
+    bool conditional;  /* the last hop was asked on condition: its 304 means what it says */
 };
 /* q as the collector gave it. The answer is always filled in. Returns 0, or TL_CANCEL. */
 int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd,

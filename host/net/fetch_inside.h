@@ -10,7 +10,7 @@ struct fetcher {
     struct fetch_policy policy;
     struct pacing *pacing;
     int worker;
-    char *user_agent, *from;
+    char *user_agent, *from, *agent;
     struct fetch_robots *robots;
     uint64_t jitter;
 };

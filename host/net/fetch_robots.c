@@ -25,9 +25,9 @@ struct fetch_robots {
     struct fetch_robots_entry *bucket[BUCKETS];
 };
 
-struct fetch_robots *fetch_robots_new(const char *user_agent) {
+struct fetch_robots *fetch_robots_new(const char *agent) {
     struct fetch_robots *r = mem_alloc(sizeof *r);
-    r->agent = mem_text_n(user_agent, strcspn(user_agent, "/ "));
+    r->agent = mem_text(agent);
     return r;
 }
 

@@ -19,7 +19,7 @@ enum fetch_robots_verdict {
     FETCH_ROBOTS_UNTRUSTED /* its certificate is refused */
 };
 
-struct fetch_robots *fetch_robots_new(const char *user_agent);
+struct fetch_robots *fetch_robots_new(const char *agent); /* the product token */
 void fetch_robots_free(struct fetch_robots *r);
 struct fetch_robots_entry *fetch_robots_of(struct fetch_robots *r,
                                            struct tl_span origin); /* never NULL, lives as long as r */

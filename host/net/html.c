@@ -29,6 +29,7 @@ struct scan {
     size_t pre, hidden; /* how many are open: pre and its like; template */
     size_t anchor_from; /* in the text */
     size_t anchor_link; /* in links */
+    const char *agent;  /* a meta of this name is for us */
     bool in_anchor, no_text, arena_full;
     bool mute; /* in the text of a script, a textarea and their like */
     bool in_title, has_title;
@@ -388,7 +389,7 @@ static void meta(struct scan *s, const struct html_token *token) {
         return;
     if (name) {
         struct tl_span n = strip(*name);
-        if (same(n, "robots") || same(n, "trotline"))
+        if (same(n, "robots") || same(n, s->agent))
             robots(s, value_of(s, content));
         else if (same(n, "description") && !page->description.ptr)
             page->description = kept_collapsed(s, value_of(s, content), HTML_VALUE_MAX);
@@ -580,6 +581,7 @@ int html_scan(struct arena *arena, struct tl_span utf8, const struct html_option
     if (options && options->max_links)
         s.max_links = options->max_links;
     s.no_text = options && options->no_text;
+    s.agent = options && options->agent ? options->agent : "trotline";
     struct buf text = out->text;
     *out = (struct html_page){.text = text};
     buf_reset(&out->text);

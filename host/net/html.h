@@ -25,6 +25,7 @@ enum {
 struct html_options {
     size_t max_links, max_text; /* 0: as above */
     bool no_text;               /* no readable text; links have theirs all the same */
+    const char *agent; /* in lower case: a meta of this name speaks to us as one of `robots` does; NULL: trotline */
 };
 struct html_link {
     struct tl_span ref;
@@ -35,7 +36,7 @@ struct html_link {
 };
 struct html_page {
     struct tl_span title, description, language, canonical, og_url, base, refresh; /* ptr NULL: the page has none */
-    bool noindex, nofollow; /* by a meta of the name robots or trotline */
+    bool noindex, nofollow; /* by a meta of the name robots, or of ours */
     bool truncated;
     struct buf text; /* blocks on lines of their own, white space collapsed except in pre, at most one blank line */
     const struct html_link *links; /* in the arena */

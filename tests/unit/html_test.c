@@ -381,6 +381,9 @@ static void robots_meta(void **state) {
         assert_int_equal(page.noindex, cases[i].noindex);
         assert_int_equal(page.nofollow, cases[i].nofollow);
     }
+    const struct html_options other = {.agent = "example-bot"};
+    scan_n(span_of("<meta name=Example-Bot content=nofollow><meta name=trotline content=noindex>"), &other);
+    assert_true(page.nofollow && !page.noindex);
 }
 static void readable_text(void **state) {
     (void)state;
