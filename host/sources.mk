@@ -56,6 +56,8 @@ host_libhost_a_SOURCES += \
 	host/net/guard.h \
 	host/net/head.c \
 	host/net/head.h \
+	host/net/host_rule.c \
+	host/net/host_rule.h \
 	host/net/html.c \
 	host/net/html.h \
 	host/net/html_entities.c \
@@ -169,6 +171,7 @@ host_libhost_a_SOURCES += \
 	host/engine/config.c \
 	host/engine/config.h \
 	host/engine/config_crawl.c \
+	host/engine/config_hosts.c \
 	host/engine/config_keys.c \
 	host/engine/config_schema.c \
 	host/engine/config_schema.h \

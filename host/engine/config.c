@@ -223,6 +223,8 @@ static int fill(struct schema_reader *r, struct tl_span text, const char *const 
     if (!rc)
         rc = schema_read(r, &schema_config, root ? root : &nothing, out);
     if (!rc)
+        rc = config_hosts(r, root ? root : &nothing, out);
+    if (!rc)
         rc = place(r, root, "lake", "TROTLINE_LAKE", &out->lake);
     if (!rc)
         rc = place(r, root, "catalog", "TROTLINE_CATALOG", &out->catalog);

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "engine/leash.h"
+#include "net/host_rule.h"
 
 struct config_secret {
     const char *name, *file, *env; /* one of file and env */
@@ -52,6 +53,9 @@ struct config {
         int64_t delay_us;   /* -1: auto */
         bool robots, private_allowed, http2;
         const char *proxy, *ca; /* ca: a file with certificates that are trusted beside the system's */
+        struct host_rule *host; /* as they stand in the file; what holds is in `rules` */
+        size_t host_count;
+        struct host_rules rules;
     } fetch;
     struct config_convert convert;
     const struct config_collector *collector;

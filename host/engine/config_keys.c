@@ -85,8 +85,12 @@ static int check_file(struct schema_reader *r, const struct yaml_node *n, void *
     return TL_OK;
 }
 
-/* Certificates to trust. Like a secret's file it need not be there yet; what is there must be what it is to be. */
-static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at) {
+static bool holds(const char *text, size_t len, const char *mark) {
+    return memmem(text, len, mark, strlen(mark)) != NULL;
+}
+
+/* Certificates. Like a secret's file it need not be there yet; what is there must be what it is to be. */
+static int check_pem(struct schema_reader *r, const struct yaml_node *n, void *at) {
     char head[65536];
     const char *path = NULL;
     int rc = check_file(r, n, at, &path);
@@ -94,9 +98,45 @@ static int check_ca(struct schema_reader *r, const struct yaml_node *n, void *at
         return rc;
     AUTO_FCLOSE FILE *f = fopen(path, "re");
     size_t len = f ? fread(head, 1, sizeof head, f) : 0;
-    return !f || memmem(head, len, "-----BEGIN ", 11)
+    return !f || holds(head, len, "-----BEGIN ")
                ? TL_OK
-               : yaml_fail(r->err, n, "'ca' wants certificates in PEM form, which '%.120s' does not hold", n->text);
+               : yaml_fail(r->err, n, "'%s' wants certificates in PEM form, which '%.120s' does not hold", n->key->text,
+                           n->text);
+}
+
+static int check_secret_file(struct schema_reader *r, const struct yaml_node *n, void *at);
+
+/* Nobody is there to type the password of one. */
+static int check_client_key(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    char head[65536];
+    int rc = check_secret_file(r, n, at);
+    if (rc)
+        return rc;
+    AUTO_FCLOSE FILE *f = fopen(*(const char **)at, "re");
+    size_t len = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f && !holds(head, len, "PRIVATE KEY-----"))
+        rc = yaml_fail(r->err, n, "'key' wants a private key in PEM form, which '%.120s' does not hold", n->text);
+    else if (holds(head, len, "ENCRYPTED"))
+        rc = yaml_fail(r->err, n,
+                       "the key in '%.120s' is encrypted, and nobody is there to give its password: take it "
+                       "off (openssl pkey) and protect the file (chmod 600)",
+                       n->text);
+    explicit_bzero(head, sizeof head);
+    return rc;
+}
+
+static int check_host_proxy(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    if (strcmp(n->text, "none") != 0)
+        return check_proxy(r, n, at);
+    memcpy(at, &(const char *){NULL}, sizeof(const char *));
+    return TL_OK;
+}
+
+static int check_tls(struct schema_reader *r, const struct yaml_node *n, void *element) {
+    const struct host_rule *h = element;
+    if (!h->verify && h->ca)
+        return yaml_fail(r->err, n, "'ca' says whom to believe, and 'verify: false' that everybody is: one of them");
+    return !h->cert == !h->key ? TL_OK : yaml_fail(r->err, n, "a client's certificate needs both 'cert' and 'key'");
 }
 
 static int check_backend(struct schema_reader *r, const struct yaml_node *n, void *at) {
@@ -144,6 +184,43 @@ static const struct schema_key worker_keys[] = {
 };
 static const struct schema workers = {.what = "'workers'", .key = worker_keys};
 
+#define ENTRY(part) .offset = offsetof(struct host_rule, part)
+static const struct schema_key tls_keys[] = {
+    {"verify", SCHEMA_BOOL, 0, ENTRY(verify), .help = "false: whoever answers is believed; documents say so"},
+    {"ca", SCHEMA_TEXT, 0, ENTRY(ca), .min = 1, .max = TEXT_LONG, .check = check_pem,
+     .help = "certificates in PEM form that are trusted beside the system's"},
+    {"cert", SCHEMA_TEXT, 0, ENTRY(cert), .min = 1, .max = TEXT_LONG, .check = check_pem,
+     .help = "the certificate by which we prove who we are, in PEM form, its chain behind it"},
+    {"key", SCHEMA_TEXT, 0, ENTRY(key), .min = 1, .max = TEXT_LONG, .check = check_client_key,
+     .help = "its private key, not encrypted; others must not be able to read the file"},
+    {0},
+};
+static const struct schema host_tls = {.what = "'tls'", .key = tls_keys, .check = check_tls};
+
+static void init_host(void *element) {
+    ((struct host_rule *)element)->verify = true;
+}
+
+/* Bounds and meanings as under fetch, from where comes what is not given: config_hosts.c. */
+static const struct schema_key host_keys[] = {
+    {"timeout", SCHEMA_TIME, 0, ENTRY(timeout_us), .min = 1, .max = DAY_US, .help = "as fetch.timeout"},
+    {"max_body", SCHEMA_SIZE, 0, ENTRY(max_body), .min = 1, .max = 1 << 30, .help = "as fetch.max_body"},
+    {"retries", SCHEMA_INT, 0, ENTRY(retries), .min = 0, .max = 20, .help = "as fetch.retries"},
+    {"per_host", SCHEMA_INT, 0, ENTRY(per_host), .min = 1, .max = 1000, .help = "as fetch.per_host"},
+    {"delay", SCHEMA_TIME, SCHEMA_AUTO, ENTRY(delay_us), .min = 0, .max = DAY_US, .help = "as fetch.delay"},
+    {"robots", SCHEMA_BOOL, 0, ENTRY(robots), .help = "as fetch.robots"},
+    {"http2", SCHEMA_BOOL, 0, ENTRY(http2), .help = "as fetch.http2"},
+    {"proxy", SCHEMA_TEXT, 0, ENTRY(proxy), .min = 1, .max = TEXT_LONG, .check = check_host_proxy,
+     .help = "as fetch.proxy; none: it is asked directly"},
+    {"tls", SCHEMA_MAP, 0, 0, .of = &host_tls, .help = "whose certificates are believed, and ours"},
+    {0},
+};
+static const struct schema hosts = {.what = "a host",
+                                    .key = host_keys,
+                                    .size = sizeof(struct host_rule),
+                                    .init = init_host,
+                                    .name = config_host_pattern};
+
 static const struct schema_key fetch_keys[] = {
     {"timeout", SCHEMA_TIME, 0, FIELD(fetch.timeout_us), .min = 1, .max = DAY_US, .dflt = "30s",
      .help = "the longest one request may take"},
@@ -162,13 +239,15 @@ static const struct schema_key fetch_keys[] = {
      .help = "private and local addresses that only a page, a feed or a redirect leads to"},
     {"proxy", SCHEMA_TEXT, 0, FIELD(fetch.proxy), .min = 1, .max = TEXT_LONG, .check = check_proxy,
      .help = "where all requests go through"},
-    {"ca", SCHEMA_TEXT, 0, FIELD(fetch.ca), .min = 1, .max = TEXT_LONG, .check = check_ca,
+    {"ca", SCHEMA_TEXT, 0, FIELD(fetch.ca), .min = 1, .max = TEXT_LONG, .check = check_pem,
      .help = "certificates in PEM form that are trusted beside the system's"},
     {"full_every", SCHEMA_INT, 0, FIELD(fetch.full_every), .min = 0, .max = 100000, .dflt = "10",
      .help = "a page that its server calls unchanged is fetched in full each so many times; 0: never"},
     {"http2", SCHEMA_BOOL, 0, FIELD(fetch.http2), .dflt = "true", .help = "HTTP/2 where the host offers it"},
     {"from", SCHEMA_TEXT, 0, FIELD(from), .min = 3, .max = 254, .check = check_from,
      .help = "a mail address, told to every host"},
+    {"hosts", SCHEMA_NAMED, 0, FIELD(fetch.host), .count_offset = offsetof(struct config, fetch.host_count), .max = 200,
+     .of = &hosts, .help = "what is different for some hosts, by host pattern; the most specific one holds"},
     {0},
 };
 static const struct schema fetching = {.what = "'fetch'", .key = fetch_keys};

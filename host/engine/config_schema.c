@@ -252,11 +252,13 @@ static int read_structs(struct schema_reader *r, const struct schema_key *k, con
     *out = at;
     *count = n->count;
     YAML_EACH(item, n) {
-        if (named && !schema_is_name(item->key->text))
-            return yaml_fail(r->err, item->key, "'%.60s' is no name: letters, digits, '.', '_' and '-' make one",
-                             item->key->text);
+        const char *name = named ? item->key->text : NULL;
+        if (named && k->of->name && (rc = k->of->name(r, item->key, &name)))
+            return rc;
+        if (named && !k->of->name && !schema_is_name(name))
+            return yaml_fail(r->err, item->key, "'%.60s' is no name: letters, digits, '.', '_' and '-' make one", name);
         if (named)
-            memcpy(at, &(const char *){item->key->text}, sizeof(const char *));
+            memcpy(at, &name, sizeof name);
         if (item->kind != YAML_MAP)
             return refuse(r, k, item, named ? "a map for each name" : "a list of maps");
         rc = schema_read(r, k->of, item, at);

@@ -56,6 +56,8 @@ struct schema {
     const struct schema_key *key;
     size_t size;                 /* of the struct, where lists are made of it */
     void (*init)(void *element); /* NULL: zeroed */
+    int (*name)(struct schema_reader *r, const struct yaml_node *key,
+                const char **name); /* of NAMED maps: what is kept as the name; NULL: schema_is_name, as it stands */
     int (*check)(struct schema_reader *r, const struct yaml_node *node, void *element);
 };
 extern const struct schema schema_leash;  /* struct leash */
@@ -87,6 +89,10 @@ int config_text(const char *file, const char *folder, struct tl_span text, const
                 struct config *out, struct fail *why);
 const char *config_path(struct schema_reader *r, const struct yaml_node *at,
                         const char *path); /* absolute; NULL: no memory */
+
+/* ---- config_hosts.c */
+int config_host_pattern(struct schema_reader *r, const struct yaml_node *key, const char **pattern);
+int config_hosts(struct schema_reader *r, const struct yaml_node *root, struct config *out); /* fetch.rules */
 
 /* ---- config_crawl.c */
 /* Refuses literal credentials in the `headers` of arguments or options. */

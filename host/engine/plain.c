@@ -167,22 +167,13 @@ static void open_net(struct plain *p) {
     const struct config *c = p->o->config;
     if (!c || p->o->fixtures)
         return;
-    const struct transfer_setup setup = {.user_agent = c->user_agent,
-                                         .proxy = c->fetch.proxy,
-                                         .ca = c->fetch.ca,
-                                         .http2 = c->fetch.http2,
-                                         .max_connections_per_host = 4,
-                                         .max_connections = 16};
+    const struct transfer_setup setup = {
+        .user_agent = c->user_agent, .rules = c->fetch.rules, .max_connections_per_host = 4, .max_connections = 16};
     const struct fetch_policy policy = {.user_agent = c->user_agent,
                                         .from = c->from,
-                                        .timeout_us = c->fetch.timeout_us,
-                                        .max_body = c->fetch.max_body,
                                         .max_redirects = c->fetch.max_redirects,
-                                        .retries = c->fetch.retries,
-                                        .pacing = {(int)c->fetch.per_host, c->fetch.delay_us},
-                                        .robots = c->fetch.robots,
-                                        .private_allowed = c->fetch.private_allowed,
-                                        .proxied = c->fetch.proxy != NULL};
+                                        .rules = c->fetch.rules,
+                                        .private_allowed = c->fetch.private_allowed};
     p->pacing = mem_alloc(sizeof *p->pacing);
     p->pool = transfer_pool_new(&setup);
     p->fetcher = fetch_new(&policy, p->pacing, 0);

@@ -262,12 +262,10 @@ static int load_collectors(struct super *s) {
 }
 
 static int set_up(struct super *s) {
-    const struct config *c = s->config;
     uuid_text(&s->root->root_id, s->root_id);
     s->org = s->o->crawl->org;
     s->project = s->o->crawl->project;
     s->target_name = s->o->crawl->target;
-    s->pacing = (struct pacing_rule){(int)c->fetch.per_host, c->fetch.delay_us};
     s->group_end = &s->group;
     s->claimed_end = &s->claimed;
     s->inbox = mem_alloc(MESSAGE_MAX);

@@ -36,10 +36,7 @@ static struct super_host *host_of(struct super *s, int64_t key, struct tl_span u
         return NULL;
     buf_add(&name, u.host.ptr, u.host.len);
     buf_printf(&name, ":%d", url_effective_port(&u));
-    MEM_GROW(s->host, s->host_count, s->host_room);
-    s->host[s->host_count] = (struct super_host){.key = key, .row = pacing_find(&s->shared->pacing, buf_span(&name))};
-    super_host_recall(s, &s->host[s->host_count]);
-    return &s->host[s->host_count++];
+    return super_host_add(s, key, buf_span(&name));
 }
 
 static struct super_job *job_of_claim(struct super *s, const struct store_claimed *r) {
@@ -94,7 +91,7 @@ static int take(void *ctx, const struct store_claimed *r) {
     }
     struct super_host *h = r->host ? host_of(s, r->host, r->url) : NULL;
     if (h) {
-        int64_t until, room = pacing_capacity(h->row, &s->pacing, c->now, HOST_SPAN_US, &until);
+        int64_t until, room = pacing_capacity(h->row, &h->rule, c->now, HOST_SPAN_US, &until);
         if (h->claimed >= room) {
             block(c->blocked_host, &c->hosts, r->host);
             return STORE_LEAVE_HOST;
@@ -184,7 +181,7 @@ int super_claim(struct super *s, int64_t *taken) {
             block(c.blocked_collector, &c.collectors, x->key);
     for (size_t i = 0; i < s->host_count; i++) {
         int64_t until;
-        if (s->host[i].claimed >= pacing_capacity(s->host[i].row, &s->pacing, c.now, HOST_SPAN_US, &until)) {
+        if (s->host[i].claimed >= pacing_capacity(s->host[i].row, &s->host[i].rule, c.now, HOST_SPAN_US, &until)) {
             block(c.blocked_host, &c.hosts, s->host[i].key);
             next_start = until < next_start ? until : next_start; /* 0: now */
         }

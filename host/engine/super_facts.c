@@ -144,7 +144,7 @@ int64_t super_unchanged_ref(struct super *s, const struct super_job *j) {
 
 /* ---- hosts: what they asked for outlives the process */
 
-void super_host_recall(struct super *s, struct super_host *h) {
+static void recall(struct super *s, struct super_host *h) {
     struct store_host_state state;
     if (store_host_state(s->store, h->key, &state))
         return;
@@ -152,6 +152,16 @@ void super_host_recall(struct super *s, struct super_host *h) {
     h->held_until_us = state.until_us;
     if (left > 0)
         pacing_hold(h->row, time_mono_us() + left);
+}
+
+struct super_host *super_host_add(struct super *s, int64_t key, struct tl_span host_port) {
+    MEM_GROW(s->host, s->host_count, s->host_room);
+    struct super_host *h = &s->host[s->host_count++];
+    *h = (struct super_host){.key = key,
+                             .row = pacing_find(&s->shared->pacing, host_port),
+                             .rule = host_rule_pacing(host_rule_named(&s->config->fetch.rules, host_port))};
+    recall(s, h);
+    return h;
 }
 
 int super_hosts_record(struct super *s) {
@@ -166,7 +176,7 @@ int super_hosts_record(struct super *s) {
         if (until - h->held_until_us < LONG_HOLD_US)
             continue;
         h->held_until_us = until;
-        rc = store_host_pace(s->store, h->key, pacing_delay(h->row, &s->pacing), until);
+        rc = store_host_pace(s->store, h->key, pacing_delay(h->row, &h->rule), until);
     }
     return rc;
 }

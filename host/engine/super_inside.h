@@ -23,6 +23,7 @@ struct super_scope { /* a leash of this crawl, in memory */
 struct super_host {
     int64_t key;
     struct pacing_host *row;
+    struct pacing_rule rule;
     int64_t held_until_us; /* as the catalog has it: wall clock */
     int64_t claimed;       /* runs of this host in flight here */
 };
@@ -106,7 +107,6 @@ struct super {
     char root_id[UUID_TEXT];
     struct shared *shared;
     int shared_fd, signal_fd;
-    struct pacing_rule pacing;
     bool slot_used[PACING_WORKERS];
     struct hash_key tag_key;
     struct hash *hash;
@@ -200,7 +200,8 @@ void super_answer(struct super *s, int kind, struct super_job *j, const char *a,
 int super_facts_record(struct super *s, struct super_job *j); /* within the transaction */
 int64_t super_unchanged_ref(struct super *s,
                             const struct super_job *j); /* run whose document an unchanged run stands for; 0: none */
-void super_host_recall(struct super *s, struct super_host *h);
+/* A host that is met: its pace and what the catalog remembers. Invalidates pointers from before. */
+struct super_host *super_host_add(struct super *s, int64_t key, struct tl_span host_port);
 int super_hosts_record(struct super *s);
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */

@@ -29,11 +29,8 @@ static int host_key(struct super *s, const struct args *a, int64_t *key) {
     for (size_t i = 0; !rc && i < s->host_count; i++)
         if (s->host[i].key == *key)
             return TL_OK;
-    if (!rc) {
-        MEM_GROW(s->host, s->host_count, s->host_room);
-        s->host[s->host_count] = (struct super_host){.key = *key, .row = pacing_find(&s->shared->pacing, host)};
-        super_host_recall(s, &s->host[s->host_count++]);
-    }
+    if (!rc)
+        super_host_add(s, *key, host);
     return rc;
 }
 

@@ -151,6 +151,22 @@ static void send_secrets(struct super *s, struct buf *m, const struct plugin *p)
     memcpy(m->data + count_at, &n, sizeof n);
 }
 
+static void send_rules(const struct host_rules *rules, struct buf *m) {
+    message_u32(m, (uint32_t)rules->count);
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct host_rule *h = &rules->item[i];
+        const char *const texts[] = {h->pattern, h->proxy, h->ca, h->cert, h->key};
+        const int64_t numbers[] = {h->timeout_us, h->max_body, h->retries, h->per_host, h->delay_us};
+        for (size_t k = 0; k < COUNT_OF(texts); k++)
+            message_text(m, texts[k]);
+        for (size_t k = 0; k < COUNT_OF(numbers); k++)
+            message_i64(m, numbers[k]);
+        message_u8(m, h->robots);
+        message_u8(m, h->http2);
+        message_u8(m, h->verify);
+    }
+}
+
 static void send_hello(struct super *s, struct super_worker *w) {
     struct super_collector *c = w->collector;
     const struct config_collector *own = config_collector(s->config, c->plugin->name);
@@ -174,21 +190,13 @@ static void send_hello(struct super *s, struct super_worker *w) {
     message_i64(m, (int64_t)s->tag_key.k1);
     message_text(m, g->user_agent);
     message_text(m, g->from);
-    message_text(m, g->fetch.proxy);
-    message_text(m, g->fetch.ca);
-    message_i64(m, g->fetch.timeout_us);
-    message_i64(m, g->fetch.max_body);
     message_i64(m, g->fetch.max_redirects);
-    message_i64(m, g->fetch.retries);
-    message_i64(m, g->fetch.per_host);
-    message_i64(m, g->fetch.delay_us);
-    message_u8(m, g->fetch.robots);
     message_u8(m, g->fetch.private_allowed);
-    message_u8(m, g->fetch.http2);
+    send_rules(&g->fetch.rules, m);
     send_secrets(s, m, c->plugin);
-    if (m->len > MESSAGE_MAX) { /* options and secrets of more than one message */
+    if (m->len > MESSAGE_MAX) { /* more than one message */
         c->broken = true;
-        c->broken_why = mem_text("its options and secrets are too large together");
+        c->broken_why = mem_text("its options, its secrets and fetch.hosts are too large together");
         message_start(m, MESSAGE_QUIT);
     }
     port_send(&w->port, m);

@@ -230,6 +230,27 @@ static void read_secrets(struct worker *w, struct message *m) {
     }
 }
 
+static struct host_rules kept_rules(struct worker *w, struct message *m) {
+    enum { RULES_MAX = 10000 };
+    size_t count = message_get_u32(m);
+    struct host_rule *rule = count && count <= RULES_MAX ? arena_alloc(&w->memory, count * sizeof *rule) : NULL;
+    if (!rule)
+        _exit(70);
+    for (size_t i = 0; i < count; i++) {
+        struct host_rule *h = &rule[i];
+        const char **const texts[] = {&h->pattern, &h->proxy, &h->ca, &h->cert, &h->key};
+        int64_t *const numbers[] = {&h->timeout_us, &h->max_body, &h->retries, &h->per_host, &h->delay_us};
+        for (size_t k = 0; k < COUNT_OF(texts); k++)
+            *texts[k] = kept_text(w, m);
+        for (size_t k = 0; k < COUNT_OF(numbers); k++)
+            *numbers[k] = message_get_i64(m);
+        h->robots = message_get_u8(m);
+        h->http2 = message_get_u8(m);
+        h->verify = message_get_u8(m);
+    }
+    return (struct host_rules){rule, count};
+}
+
 static void read_hello(struct worker *w, struct message *m, const char **file) {
     struct fetch_policy policy = {0};
     struct transfer_setup setup = {0};
@@ -251,20 +272,11 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     w->key.k1 = (uint64_t)message_get_i64(m);
     policy.user_agent = setup.user_agent = kept_text(w, m);
     policy.from = kept_text(w, m);
-    setup.proxy = kept_text(w, m);
-    setup.ca = kept_text(w, m);
-    policy.proxied = setup.proxy != NULL;
-    policy.timeout_us = message_get_i64(m);
-    policy.max_body = message_get_i64(m);
     policy.max_redirects = message_get_i64(m);
-    policy.retries = message_get_i64(m);
-    policy.pacing.per_host = (int)message_get_i64(m);
-    policy.pacing.delay_us = message_get_i64(m);
-    policy.robots = message_get_u8(m);
     policy.private_allowed = message_get_u8(m);
-    setup.http2 = message_get_u8(m);
+    policy.rules = setup.rules = kept_rules(w, m);
     read_secrets(w, m);
-    setup.max_connections_per_host = policy.pacing.per_host;
+    setup.max_connections_per_host = host_rules_most_at_once(&setup.rules);
     setup.max_connections = (int)w->inflight + 16;
     w->pool = transfer_pool_new(&setup);
     w->fetcher = fetch_new(&policy, &w->shared->pacing, w->slot);

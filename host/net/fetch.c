@@ -38,6 +38,16 @@ void fetch_answer_free(struct fetch_answer *a) {
     transfer_result_free(&a->result);
 }
 
+int64_t fetch_timeout_us(const struct exchange *x) {
+    int64_t wish = x->q->timeout_ms;
+    return wish > 0 && wish < x->rule->timeout_us / 1000 ? wish * 1000 : x->rule->timeout_us;
+}
+
+int64_t fetch_max_bytes(const struct exchange *x) {
+    int64_t wish = x->q->max_bytes;
+    return wish > 0 && wish < x->rule->max_body ? wish : x->rule->max_body;
+}
+
 int fetch_refuse(struct exchange *x, const char *by, const char *sentence, const char *what) {
     x->a->outcome = FETCH_REFUSED;
     x->a->refusal = by;
@@ -174,7 +184,7 @@ static int check_hop(struct exchange *x, bool redirected) {
              (int)(x->url.host.len < 260 ? x->url.host.len : 260), x->url.host.ptr, x->url.port);
     if (is_off_limits(x))
         return refuse_private(x);
-    return x->q->kind == TL_PAGE_REQUEST && x->f->policy.robots ? check_robots(x) : TL_OK;
+    return x->q->kind == TL_PAGE_REQUEST && x->rule->robots ? check_robots(x) : TL_OK;
 }
 
 /* ---- the whole */
@@ -238,9 +248,6 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
     int rc = TL_OK;
     memset(a, 0, sizeof *a);
     a->agent = f->agent;
-    x.timeout_us =
-        q->timeout_ms > 0 && q->timeout_ms < f->policy.timeout_us / 1000 ? q->timeout_ms * 1000 : f->policy.timeout_us;
-    x.max_bytes = q->max_bytes > 0 && q->max_bytes < f->policy.max_body ? q->max_bytes : f->policy.max_body;
     x.chain = (struct json_writer)JSON_WRITER(&x.chain_text);
     json_array_begin(&x.chain);
     if (fetch_set_url(&x, span_of(q->url), NULL)) {

@@ -7,15 +7,15 @@
 #define TROTLINE_NET_FETCH_H
 #include "base/arena.h"
 #include "base/fail.h"
-#include "net/pacing.h"
+#include "net/host_rule.h"
 #include "net/transfer.h"
 #include "trotline.h"
 
 struct fetch_policy {
     const char *user_agent, *from; /* from: NULL or a mail address for the From header */
-    int64_t timeout_us, max_body, max_redirects, retries;
-    struct pacing_rule pacing;
-    bool robots, private_allowed, proxied;
+    int64_t max_redirects;
+    struct host_rules rules; /* they live as long as the fetcher */
+    bool private_allowed;
 };
 struct fetch_env {                       /* what waits, and what only the crawl knows */
     void *ctx;                           /* of the run that fetches */

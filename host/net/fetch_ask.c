@@ -139,10 +139,10 @@ static int put_back(struct exchange *x, int64_t wait, const char *why) {
 /* Waits for the host's turn, asks, gives the turn back. */
 static int ask_once(struct exchange *x, struct transfer_request *t, bool first_try, struct transfer_result *r) {
     struct pacing_host *row = fetch_pace_row(x);
-    const struct pacing_rule *rule = &x->f->policy.pacing;
+    const struct pacing_rule rule = host_rule_pacing(x->rule);
     int64_t wait, now = time_mono_us();
     int rc;
-    while ((wait = pacing_start(row, x->f->worker, rule, now)) > 0) {
+    while ((wait = pacing_start(row, x->f->worker, &rule, now)) > 0) {
         int64_t held = pacing_held(row, now);
         if (held > LONGEST_WAIT_US)
             return put_back(x, held, "the host is to be left alone until later");
@@ -155,13 +155,14 @@ static int ask_once(struct exchange *x, struct transfer_request *t, bool first_t
     }
     transfer_result_free(r);
     memset(r, 0, sizeof *r);
-    t->timeout_us = x->timeout_us;
+    t->timeout_us = fetch_timeout_us(x);
+    t->rule = x->rule;
     t->private_allowed = x->f->policy.private_allowed;
     t->host_named = x->env->host_named(x->env->ctx, x->url.host);
     rc = x->env->exchange(x->env->ctx, t, r);
     const struct pacing_seen seen = {rc || r->status == 0 ? -1 : r->total_us, r->first_byte_us, r->private_address,
                                      verdict_of(r, first_try)};
-    pacing_end(row, x->f->worker, rule, &seen, time_mono_us());
+    pacing_end(row, x->f->worker, &rule, &seen, time_mono_us());
     x->a->wire_bytes += r->wire_bytes;
     x->a->requests++;
     return rc;
@@ -252,7 +253,7 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
             continue;
         }
         int64_t asked = asked_wait(x->a);
-        if (asked <= 0 && (!worth_another_try(r, t->method) || tries >= x->f->policy.retries))
+        if (asked <= 0 && (!worth_another_try(r, t->method) || tries >= x->rule->retries))
             return TL_OK;
         if (pushes_back(r)) {
             int64_t now = time_mono_us();
@@ -273,7 +274,7 @@ int fetch_ask(struct exchange *x) {
                                  .header = h.item,
                                  .header_count = h.count,
                                  .body = x->body,
-                                 .max_bytes = x->max_bytes,
+                                 .max_bytes = fetch_max_bytes(x),
                                  .attach_fd = x->attach_fd};
     return rc ? rc : ask(x, &t, &x->a->result);
 }

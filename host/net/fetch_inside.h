@@ -24,10 +24,10 @@ struct exchange {
     struct fetch_answer *a;
     struct buf href;
     struct url url;
+    const struct host_rule *rule; /* of this hop's host */
     char host_port[300];
     const char *method, *first_origin;
     struct tl_span body;
-    int64_t timeout_us, max_bytes;
     int attach_fd;
     bool asked_robots; /* for this fetch: put back now, it would ask for robots.txt again, and never come further */
     bool left_origin;  /* it has been sent elsewhere: what was configured for the first origin is sent no more */
@@ -37,6 +37,9 @@ struct exchange {
     struct buf sent;    /* request headers of the last hop as JSON */
 };
 
+/* What the collector asks for, as far as the host's rule goes. */
+int64_t fetch_timeout_us(const struct exchange *x);
+int64_t fetch_max_bytes(const struct exchange *x);
 int fetch_refuse(struct exchange *x, const char *by, const char *sentence, const char *what);
 TL_PRINTF(3, 4) int fetch_fail(struct exchange *x, const char *reason, const char *fmt, ...);
 const char *fetch_header(const struct fetch_answer *a, const char *name);

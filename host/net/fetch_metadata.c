@@ -100,8 +100,7 @@ int fetch_write_metadata(struct exchange *x, const char *requested) {
     json_member_int(&w, "requests", a->requests);
     json_member_raw(&w, "request_headers", x->sent.len ? buf_span(&x->sent) : span_of("[]"));
     add_headers(&w, a);
-    json_member_string(&w, x->f->policy.proxied ? "proxy_address" : "remote_address",
-                       r->address[0] ? r->address : NULL);
+    json_member_string(&w, x->rule->proxy ? "proxy_address" : "remote_address", r->address[0] ? r->address : NULL);
     json_member_raw(&w, "tls", r->tls.len ? buf_span(&r->tls) : span_of("null"));
     json_member_int(&w, "wire_bytes", r->wire_bytes);
     if (r->truncated)

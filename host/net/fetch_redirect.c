@@ -45,6 +45,7 @@ int fetch_set_url(struct exchange *x, struct tl_span ref, const struct url *base
     buf_free(&x->href);
     x->href = href;
     x->url = url;
+    x->rule = host_rule_find(&x->f->policy.rules, url.host, url_effective_port(&url));
     return TL_OK;
 }
 

@@ -55,7 +55,7 @@ static void member_digest(struct json_writer *w, const X509 *x) {
     json_member_string(w, "sha256", hex[0] ? hex : NULL);
 }
 
-static char *describe(SSL *ssl) {
+static char *describe(SSL *ssl, bool verified) {
     struct buf text = BUF_INIT;
     struct json_writer w = JSON_WRITER(&text);
     X509 *x = SSL_get1_peer_certificate(ssl);
@@ -68,18 +68,20 @@ static char *describe(SSL *ssl) {
         member_expiry(&w, X509_get0_notAfter(x));
         member_digest(&w, x);
     }
+    if (!verified)
+        json_member_bool(&w, "verified", false);
     json_object_end(&w);
     X509_free(x);
     return buf_steal(&text);
 }
 
-void tls_describe(void *ssl, struct buf *json) {
+void tls_describe(void *ssl, bool verified, struct buf *json) {
     int index = ssl ? text_index() : -1;
     if (index < 0)
         return;
     char *text = SSL_get_ex_data(ssl, index);
     if (!text) {
-        text = describe(ssl);
+        text = describe(ssl, verified);
         if (!SSL_set_ex_data(ssl, index, text)) {
             buf_text(json, text);
             free(text);

@@ -8,5 +8,5 @@
 
 /* Appends {"version","cipher","subject","issuer","expires","sha256"} as JSON. ssl: the SSL * of a connection that
  * stands; NULL adds nothing. Names are written as in RFC 2253; sha256 is that of the DER form, as browsers show it. */
-void tls_describe(void *ssl, struct buf *json);
+void tls_describe(void *ssl, bool verified, struct buf *json);
 #endif

@@ -15,18 +15,34 @@ enum {
     CONNECT_TIMEOUT_MS = 10000,
     LOW_SPEED = 10, /* bytes a second: less is standing still */
     IDLE_HANDLES = 64,
-    CA_MAX = 4 << 20
+    PEM_MAX = 4 << 20
 };
 
 /* Now, since a worker may later be unable to. What cannot be read makes every https request fail, with the file's name.
  */
-static void read_ca(struct transfer_pool *p) {
+static void read_file(const char *path, struct buf *out) {
     char block[16384];
     size_t n;
-    AUTO_FCLOSE FILE *f = fopen(p->ca, "re");
-    p->ca_text.max = CA_MAX;
+    if (!path)
+        return;
+    AUTO_FCLOSE FILE *f = fopen(path, "re");
+    out->max = PEM_MAX;
     while (f && (n = fread(block, 1, sizeof block, f)) > 0)
-        buf_add(&p->ca_text, block, n);
+        buf_add(out, block, n);
+    explicit_bzero(block, sizeof block);
+}
+
+static void open_routes(struct transfer_pool *p) {
+    const struct host_rules *rules = &p->setup.rules;
+    p->route = mem_array(NULL, rules->count, sizeof *p->route);
+    memset(p->route, 0, rules->count * sizeof *p->route);
+    for (size_t i = 0; i < rules->count; i++) {
+        struct transfer_route *r = &p->route[i];
+        r->rule = &rules->item[i];
+        read_file(r->rule->ca, &r->ca);
+        read_file(r->rule->cert, &r->cert);
+        read_file(r->rule->key, &r->key);
+    }
 }
 
 /* ---- what libcurl waits for. It is told which sockets are ready, so that a call costs the same however many are open.
@@ -98,10 +114,7 @@ struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup) {
     struct transfer_pool *p = mem_alloc(sizeof *p);
     p->setup = *setup;
     p->user_agent = mem_text(setup->user_agent);
-    p->proxy = mem_text(setup->proxy);
-    p->ca = mem_text(setup->ca);
-    if (p->ca)
-        read_ca(p);
+    open_routes(p);
     if (!(p->multi = curl_multi_init()))
         abort();
     curl_multi_setopt(p->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)setup->max_connections_per_host);
@@ -125,20 +138,28 @@ static void transfer_free(struct transfer *t) {
     free(t);
 }
 
+static void close_route(struct transfer_route *r) {
+    while (r->idle) {
+        struct transfer *t = r->idle;
+        r->idle = t->next;
+        transfer_free(t);
+    }
+    if (r->key.len)
+        explicit_bzero(r->key.data, r->key.len);
+    buf_free(&r->ca);
+    buf_free(&r->cert);
+    buf_free(&r->key);
+}
+
 void transfer_pool_free(struct transfer_pool *p) {
     if (!p)
         return;
-    while (p->idle) {
-        struct transfer *t = p->idle;
-        p->idle = t->next;
-        transfer_free(t);
-    }
+    for (size_t i = 0; i < p->setup.rules.count; i++)
+        close_route(&p->route[i]);
+    free(p->route);
     curl_multi_cleanup(p->multi);
     close(p->epoll);
-    buf_free(&p->ca_text);
     free(p->user_agent);
-    free(p->proxy);
-    free(p->ca);
     free(p->socket);
     free(p);
 }
@@ -148,7 +169,7 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
     enum guard_class c = guard_classify(&address->addr);
     if (purpose != CURLSOCKTYPE_IPCXN)
         return CURL_SOCKET_BAD;
-    if (!t->pool->proxy && !guard_allows(c, t->q.host_named, t->q.private_allowed)) {
+    if (!t->route->rule->proxy && !guard_allows(c, t->q.host_named, t->q.private_allowed)) {
         transfer_break_off(t, TRANSFER_GUARD, "the address is private and the crawl does not name this host");
         return CURL_SOCKET_BAD;
     }
@@ -192,18 +213,39 @@ static curl_socket_t socket_of(struct transfer_pool *p, int local_port) {
     return CURL_SOCKET_BAD;
 }
 
+static void set_blob(struct transfer *t, CURLoption option, const struct buf *text) {
+    struct curl_blob blob = {text->data, text->len, CURL_BLOB_NOCOPY};
+    curl_easy_setopt(t->easy, option, &blob);
+}
+
 /* The system's certificates from one file, which libcurl then reads once for all connections; with ours beside them,
  * they are looked up in the system's folder. */
 static void set_trust(struct transfer *t) {
-    struct transfer_pool *p = t->pool;
-    if (!p->ca) {
+    const struct transfer_route *r = t->route;
+    curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, r->rule->verify ? 1L : 0L);
+    curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, r->rule->verify ? 2L : 0L);
+    if (!r->rule->ca)
         curl_easy_setopt(t->easy, CURLOPT_CAPATH, NULL);
-    } else if (p->ca_text.len) {
-        struct curl_blob blob = {p->ca_text.data, p->ca_text.len, CURL_BLOB_NOCOPY};
-        curl_easy_setopt(t->easy, CURLOPT_CAINFO_BLOB, &blob);
-    } else {
-        curl_easy_setopt(t->easy, CURLOPT_CAINFO, p->ca);
-    }
+    else if (r->ca.len)
+        set_blob(t, CURLOPT_CAINFO_BLOB, &r->ca);
+    else
+        curl_easy_setopt(t->easy, CURLOPT_CAINFO, r->rule->ca);
+}
+
+/* Who we are. A key that wants a password fails instead of asking the terminal for it. */
+static void set_identity(struct transfer *t) {
+    const struct transfer_route *r = t->route;
+    if (!r->rule->cert)
+        return;
+    curl_easy_setopt(t->easy, CURLOPT_KEYPASSWD, "");
+    if (r->cert.len)
+        set_blob(t, CURLOPT_SSLCERT_BLOB, &r->cert);
+    else
+        curl_easy_setopt(t->easy, CURLOPT_SSLCERT, r->rule->cert);
+    if (r->key.len)
+        set_blob(t, CURLOPT_SSLKEY_BLOB, &r->key);
+    else
+        curl_easy_setopt(t->easy, CURLOPT_SSLKEY, r->rule->key);
 }
 
 /* Just before the request goes out, over a new connection or one that stood. What an HTTP/1.1 server said before it was
@@ -220,9 +262,10 @@ static int on_ready(void *ctx, char *remote, char *local, int remote_port, int l
     return CURL_PREREQFUNC_ABORT;
 }
 
-static struct transfer *transfer_new(struct transfer_pool *p) {
+static struct transfer *transfer_new(struct transfer_pool *p, struct transfer_route *route) {
     struct transfer *t = mem_alloc(sizeof *t);
     t->pool = p;
+    t->route = route;
     if (!(t->easy = curl_easy_init()))
         abort();
     CURL *e = t->easy;
@@ -230,10 +273,11 @@ static struct transfer *transfer_new(struct transfer_pool *p) {
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(e, CURLOPT_USERAGENT, p->user_agent);
-    curl_easy_setopt(e, CURLOPT_PROXY, p->proxy ? p->proxy : "");
+    curl_easy_setopt(e, CURLOPT_PROXY, route->rule->proxy ? route->rule->proxy : "");
     curl_easy_setopt(e, CURLOPT_NOPROXY, "");
     curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     set_trust(t);
+    set_identity(t);
     curl_easy_setopt(e, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     curl_easy_setopt(e, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(e, CURLOPT_HTTP09_ALLOWED, 0L);
@@ -272,12 +316,13 @@ static void set_method(struct transfer *t) {
 
 struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_request *q, struct transfer_result *into,
                                 void (*done)(void *ctx), void *ctx) {
-    struct transfer *t = p->idle;
+    struct transfer_route *route = &p->route[q->rule - p->setup.rules.item];
+    struct transfer *t = route->idle;
     if (t) {
-        p->idle = t->next;
-        p->idle_count--;
+        route->idle = t->next;
+        route->idle_count--;
     } else {
-        t = transfer_new(p);
+        t = transfer_new(p, route);
     }
     t->q = *q;
     t->r = into;
@@ -301,7 +346,7 @@ struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_r
     curl_easy_setopt(t->easy, CURLOPT_URL, q->url);
     /* Where HTTP/2 may be, the first connection's word is waited for. Without TLS it cannot be, and the wait would last
      * till the first answer. */
-    bool multiplex = p->setup.http2 && strncmp(q->url, "https:", 6) == 0;
+    bool multiplex = q->rule->http2 && strncmp(q->url, "https:", 6) == 0;
     curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
                      multiplex ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(t->easy, CURLOPT_PIPEWAIT, multiplex ? 1L : 0L);
@@ -325,13 +370,13 @@ static void park(struct transfer *t) {
     decode_free(t->decode);
     t->decode = NULL;
     p->active--;
-    if (p->idle_count >= IDLE_HANDLES) {
+    if (t->route->idle_count >= IDLE_HANDLES) {
         transfer_free(t);
         return;
     }
-    t->next = p->idle;
-    p->idle = t;
-    p->idle_count++;
+    t->next = t->route->idle;
+    t->route->idle = t;
+    t->route->idle_count++;
 }
 
 void transfer_cancel(struct transfer *t) {

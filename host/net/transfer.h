@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "net/host_rule.h"
 #include "trotline.h"
 
 struct transfer_pool;
 struct transfer;
 struct transfer_setup {
-    const char *user_agent, *proxy; /* proxy: NULL none */
-    const char *ca;                 /* a file with certificates to trust beside the system's, read at once; NULL none */
-    bool http2;
+    const char *user_agent;
+    struct host_rules rules; /* they live as long as the pool; the files that they name are read at once */
     int max_connections_per_host, max_connections;
 };
 struct transfer_pool *transfer_pool_new(const struct transfer_setup *setup);
@@ -37,6 +37,7 @@ struct transfer_request {
     int attach_fd;                    /* -1: the body goes into memory */
     bool host_named, private_allowed; /* guard.h */
     bool fresh;                       /* over a connection of its own */
+    const struct host_rule *rule;     /* one of the pool's */
 };
 enum transfer_error {
     TRANSFER_OK,

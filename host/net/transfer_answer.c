@@ -43,7 +43,7 @@ static void describe_tls(struct transfer *t) {
     struct curl_tlssessioninfo *info = NULL;
     if (curl_easy_getinfo(t->easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info &&
         info->backend == CURLSSLBACKEND_OPENSSL)
-        tls_describe(info->internals, &t->r->tls);
+        tls_describe(info->internals, t->route->rule->verify, &t->r->tls);
 }
 
 size_t transfer_on_header(char *line, size_t size, size_t n, void *ctx) {
@@ -240,7 +240,7 @@ static void read_info(struct transfer *t) {
     if (curl_easy_getinfo(e, CURLINFO_PRIMARY_IP, &text) == CURLE_OK && text && *text) {
         curl_easy_getinfo(e, CURLINFO_PRIMARY_PORT, &n);
         snprintf(r->address, sizeof r->address, strchr(text, ':') ? "[%s]:%ld" : "%s:%ld", text, n);
-        r->private_address = !t->pool->proxy && is_private(text); /* of a proxy nothing can be concluded */
+        r->private_address = !t->route->rule->proxy && is_private(text); /* of a proxy nothing can be concluded */
     }
     curl_easy_getinfo(e, CURLINFO_NUM_CONNECTS, &n);
     r->reused = n == 0;

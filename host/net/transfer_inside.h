@@ -7,8 +7,15 @@
 #include "net/head.h"
 #include "net/transfer.h"
 
+struct transfer_route { /* what handles are set up for once: a host rule, with the files that it names */
+    const struct host_rule *rule;
+    struct buf ca, cert, key; /* empty: there is none, or it cannot be read */
+    struct transfer *idle;
+    size_t idle_count;
+};
 struct transfer {
     struct transfer_pool *pool;
+    struct transfer_route *route;
     CURL *easy;
     struct curl_slist *list;
     struct transfer_request q;
@@ -31,15 +38,14 @@ struct transfer_pool {
     CURLM *multi;
     struct open_socket *socket; /* of all connections, in no order: libcurl names the one in use by its ports only */
     size_t sockets, socket_room;
-    int epoll;          /* libcurl's sockets, and the caller's descriptor */
-    int extra_fd;       /* that one, -1: none */
-    short extra_events; /* what it waits for */
-    int64_t timer_us;   /* when libcurl wants to be called; INT64_MAX: not by itself */
-    struct transfer *idle;
-    size_t idle_count, active;
+    int epoll;                    /* libcurl's sockets, and the caller's descriptor */
+    int extra_fd;                 /* that one, -1: none */
+    short extra_events;           /* what it waits for */
+    int64_t timer_us;             /* when libcurl wants to be called; INT64_MAX: not by itself */
+    struct transfer_route *route; /* one for each rule, in their order */
+    size_t active;
     struct transfer_setup setup;
-    char *user_agent, *proxy, *ca;
-    struct buf ca_text;
+    char *user_agent;
 };
 
 /* transfer_answer.c. Why a transfer is broken off; the first reason stays. 0 is what libcurl's callbacks return for

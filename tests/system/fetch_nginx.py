@@ -51,6 +51,10 @@ commonName = supplied
     ec = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     openssl("req", "-x509", *ec, "-keyout", "ca.key", "-out", "ca.pem", "-days", 30, "-subj", "/CN=Trotline Test CA", "-addext", "keyUsage=keyCertSign")
     openssl("req", "-x509", *ec, "-keyout", "own.key", "-out", "own.pem", "-days", 30, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
+    for name in ("client", "stranger"):  # who we are: by the authority, and by ourselves
+        ca = ("-CA", "ca.pem", "-CAkey", "ca.key") if name == "client" else ()
+        openssl("req", "-x509", *ec, *ca, "-keyout", name + ".key", "-out", name + ".pem", "-days", 20, "-subj", f"/CN={name}")
+        os.chmod(TMP / (name + ".key"), 0o600)
     for name, alt, dates in (("good", "IP:127.0.0.1,DNS:secure.example", ("-days", 20)), ("other", "DNS:other.example", ("-days", 20)),
                              ("expired", "IP:127.0.0.1", ("-startdate", "20200101000000Z", "-enddate", "20200201000000Z"))):
         openssl("req", "-new", *ec, "-keyout", name + ".key", "-out", name + ".csr", "-subj", f"/CN={name}", "-addext", "subjectAltName=" + alt)
@@ -70,7 +74,7 @@ class Nginx:
             (self.dir / f"site/slow/p{i}.html").write_text(f"<title>slow page {i}</title>")
         (self.dir / "site/index.html").write_text("".join(f'<a href="/p{i}.html">{i}</a>' for i in range(40)))
         (self.dir / "site/slow/index.html").write_text("".join(f'<a href="p{i}.html">{i}</a>' for i in range(12)))
-        self.port = {name: free_port() for name in ("plain", "two", "one", "own", "other", "expired")}
+        self.port = {name: free_port() for name in ("plain", "two", "one", "own", "other", "expired", "asks")}
         self.base = {name: f"http{'' if name == 'plain' else 's'}://127.0.0.1:{port}" for name, port in self.port.items()}
         servers = "".join(f"""
   server {{
@@ -78,6 +82,13 @@ class Nginx:
     ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate {TMP}/{cert}.pem; ssl_certificate_key {TMP}/{cert}.key;
     keepalive_requests {10 if name == 'two' else 1000};
   }}""" for name, cert in (("two", "good"), ("one", "good"), ("own", "own"), ("other", "other"), ("expired", "expired")))
+        servers += f"""
+  server {{
+    listen 127.0.0.1:{self.port['asks']} ssl; ssl_certificate {TMP}/good.pem; ssl_certificate_key {TMP}/good.key;
+    ssl_client_certificate {TMP}/ca.pem; ssl_verify_client on;
+    location / {{ add_header X-Client $ssl_client_s_dn always; try_files $uri =404; }}
+    location /moved {{ return 302 {self.base['one']}/p0.html; }}
+  }}"""
         for kind in ("body", "proxy", "fastcgi", "uwsgi", "scgi"):
             (self.dir / kind).mkdir()
         (self.dir / "nginx.conf").write_text(f"""
@@ -149,10 +160,51 @@ def accepted():
     ok("TLS: what was agreed, and whose certificate it was, is recorded; of each request alike", told[0] == told[1] and told[0]["version"] == "TLSv1.3"
        and told[0]["cipher"].startswith("TLS_") and told[0]["sha256"] == hashlib.sha256(der).hexdigest()
        and (told[0]["subject"], told[0]["issuer"]) == ("CN=good", "CN=Trotline Test CA") and told[0]["expires"].endswith("Z"), told)
+    eq("TLS: it does not say of a certificate that was verified that it was not", ['verified' in t for t in told], [False, False])
     eq("TLS: one server without HTTP/2", {d.http["version"] for d in docs.values()}, {"1.1"})
     w.configure(quick("robots: false, ca: ca.pem"))
     shutil.copy(TMP / "ca.pem", w.dir / "ca.pem")
     eq("TLS: fetch.ca is relative to the file", w.tl("run", w.crawl("relative", nginx.base["one"] + "/p2.html")).code, 0)
+
+
+def asked_who_we_are():
+    """A server that wants to know who asks: by a certificate that is shown to it, and to no other."""
+    host = f"127.0.0.1:{nginx.port['asks']}"
+    def asked(tls, path="/p0.html"):
+        w = World(config=quick(f"robots: false, ca: '{TMP}/ca.pem'" + (f", hosts: {{'{host}': {{tls: {tls}}}}}" if tls else "")))
+        r = w.tl("run", w.crawl("asked", nginx.base["asks"] + path, leash='{depth: 1}'))
+        rows = w.runs(r.root, "parent_id IS NOT NULL") if r.root else []
+        return r, rows[0] if rows else None, next(iter(http_documents(w, r.root).values()), None), w
+    r, row, doc, w = asked(None)
+    eq("client certificate: without one the server refuses", (row["status"], row["http_status"]), ("failed", 400))
+    r, row, doc, w = asked(f"{{cert: '{TMP}/client.pem', key: '{TMP}/client.key'}}")
+    eq("client certificate: with it, the server knows who we are", (r.code, row["status"], dict(doc.http["response_headers"]).get("X-Client")), (0, "success", "CN=client"))
+    none("client certificate: the key is in no document and not in the catalog",
+         [p for p in [w.lake / f for f in w.files()] + list(w.dir.glob("catalog.db*")) if b"PRIVATE KEY" in p.read_bytes()])
+    r, row, doc, w = asked(f"{{cert: '{TMP}/stranger.pem', key: '{TMP}/stranger.key'}}")
+    eq("client certificate: one that the server does not know is refused", (row["status"], row["http_status"]), ("failed", 400))
+    r, row, doc, w = asked(f"{{cert: '{TMP}/client.pem', key: '{TMP}/client.key'}}", "/moved")
+    eq("client certificate: a redirect leads to another host, which has its own rule", (row["status"], doc.http["final_url"], "X-Client" in dict(doc.http["response_headers"])),
+       ("success", nginx.base["one"] + "/p0.html", False))
+    r, row, doc, w = asked(f"{{cert: '{TMP}/client.pem', key: '{TMP}/stranger.key'}}")
+    ok("client certificate: a key of another certificate is a failure that says so", (row["status"], row["reason"]) == ("failed", "tls") and "key" in row["error"], row)
+    r, row, doc, w = asked(f"{{cert: '{TMP}/client.pem', key: '{TMP}/nowhere.key'}}")
+    ok("client certificate: so is a key that is not there", (row["status"], row["reason"]) == ("failed", "tls") and "nowhere.key" in row["error"], row["reason"], row["error"])
+    os.chmod(TMP / "client.key", 0o644)
+    r, row, doc, w = asked(f"{{cert: '{TMP}/client.pem', key: '{TMP}/client.key'}}")
+    os.chmod(TMP / "client.key", 0o600)
+    ok("client certificate: a key that others can read is exit 3", r.code == 3 and "chmod 600" in r.err, r)
+
+
+def unverified():
+    """verify: false holds for one host, and the document says so."""
+    w = World(config=quick(f"robots: false, hosts: {{'127.0.0.1:{nginx.port['own']}': {{tls: {{verify: false}}}}}}"))
+    r = w.tl("run", w.crawl("unverified", nginx.base["own"] + "/p0.html", nginx.base["expired"] + "/p0.html"))
+    rows = {x["url"]: (x["status"], x["reason"]) for x in w.runs(r.root, "parent_id IS NOT NULL")}
+    eq("verify: false: who cannot prove who it is, is asked; nobody else is", rows,
+       {nginx.base["own"] + "/p0.html": ("success", None), nginx.base["expired"] + "/p0.html": ("failed", "tls")})
+    tls = http_documents(w, r.root)[nginx.base["own"] + "/p0.html"].http["tls"]
+    eq("verify: false: the document says so, and whose certificate it was", (tls["verified"], tls["subject"]), (False, "CN=127.0.0.1"))
 
 
 def two():
@@ -317,4 +369,4 @@ if not NGINX or not shutil.which("openssl"):
     sys.exit(0)
 certificates()
 nginx = Nginx()
-main(refusals, accepted, two, reload, gzipped, limited, proxies)
+main(refusals, accepted, asked_who_we_are, unverified, two, reload, gzipped, limited, proxies)
