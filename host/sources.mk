@@ -28,6 +28,8 @@ host_libhost_a_SOURCES += \
 	host/base/yaml.h \
 	host/net/charset.c \
 	host/net/charset.h \
+	host/net/cookies.c \
+	host/net/cookies.h \
 	host/net/credential.c \
 	host/net/credential.h \
 	host/net/date.c \
@@ -241,6 +243,7 @@ host_libhost_a_SOURCES += \
 	host/engine/super_begin.c \
 	host/engine/super_claim.c \
 	host/engine/super_commit.c \
+	host/engine/super_cookies.c \
 	host/engine/super_exec.c \
 	host/engine/super_exec.h \
 	host/engine/super_exec_ask.c \

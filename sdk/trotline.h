@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TL_ABI_MAJOR 1u /* another value: not loaded */
-#define TL_ABI_MINOR 1u /* grows with every appended field */
+#define TL_ABI_MINOR 2u /* grows with every appended field */
 
 enum tl_status {
     TL_OK = 0,
@@ -31,6 +31,7 @@ enum tl_level { TL_ERROR, TL_WARN, TL_INFO, TL_DEBUG };
 enum tl_class { TL_PAGE_REQUEST, TL_API_REQUEST, TL_FEED_REQUEST }; /* robots.txt governs the first */
 enum tl_type { TL_TEXT = 1, TL_INT, TL_BOOL, TL_BYTES, TL_MILLIS, TL_URL, TL_SECRET, TL_JSON };
 enum { TL_LIST = 1u, TL_REQUIRED = 2u }; /* option flags; a TL_LIST field is a struct tl_list */
+enum { TL_COOKIES = 1u }; /* request flag: send what the crawl's jar has, keep what is set. RFC 6265 */
 enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
     TL_PAGE = 1u,                         /* next page of the same list: same depth, no fan-out */
@@ -64,6 +65,7 @@ struct tl_request {
     int64_t timeout_ms, max_bytes; /* 0: the crawl's; a larger value is cut to it */
     const char *attach;            /* not NULL: the body goes to an attachment of this name, not to memory */
     bool revalidate;               /* send the stored validators; a 304 sets not_modified */
+    uint64_t flags;                /* 1.2: TL_COOKIES */
 };
 struct tl_response {
     uint32_t struct_size;
@@ -249,5 +251,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
 
 /* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
  * 1.0  2026-11  first
- * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*" */
+ * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
+ * 1.2  2026-12  tl_request: flags */
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/cookies.h"
 
 void message_start(struct buf *m, enum message_type type) {
     buf_reset(m);
@@ -92,6 +93,28 @@ const char *message_get_text(struct message *m) {
         return "";
     }
     return at;
+}
+
+void message_cookie(struct buf *m, const struct cookie *c) {
+    message_text(m, c->name);
+    message_text(m, c->value);
+    message_text(m, c->domain);
+    message_text(m, c->path);
+    message_u8(m, c->host_only);
+    message_u8(m, c->secure);
+    message_i64(m, c->expires_us);
+}
+
+struct cookie message_get_cookie(struct message *m) {
+    struct cookie c;
+    c.name = message_get_text(m);
+    c.value = message_get_text(m);
+    c.domain = message_get_text(m);
+    c.path = message_get_text(m);
+    c.host_only = message_get_u8(m);
+    c.secure = message_get_u8(m);
+    c.expires_us = message_get_i64(m);
+    return c;
 }
 
 void port_init(struct port *p, int fd) {

@@ -28,6 +28,7 @@ enum message_type {
     MESSAGE_EXEC_END,
     MESSAGE_QUIT,
     MESSAGE_EXEC_TAKEN,
+    MESSAGE_COOKIE,
     /* worker to supervisor */
     MESSAGE_READY = 64,
     MESSAGE_WISHES,
@@ -38,7 +39,8 @@ enum message_type {
     MESSAGE_STATE_GET,
     MESSAGE_EXEC,
     MESSAGE_LOG,
-    MESSAGE_EXEC_INPUT
+    MESSAGE_EXEC_INPUT,
+    MESSAGE_COOKIE_HEARD
 };
 
 enum { EXEC_STREAM = 1, EXEC_OFFLINE = 2 }; /* flags of EXEC */
@@ -76,6 +78,10 @@ struct tl_span
 message_get_span(struct message *m);             /* into the message's buffer; ptr is followed by NUL only for texts */
 const char *message_get_text(struct message *m); /* NULL or NUL-ended, in the message's buffer */
 const void *message_get_bytes(struct message *m, size_t len); /* exactly len bytes, or NULL and bad */
+
+struct cookie;
+void message_cookie(struct buf *m, const struct cookie *c);
+struct cookie message_get_cookie(struct message *m); /* its texts in the message's buffer; cookies_put checks them */
 
 /* One end of a socket with its queue of what could not be sent yet. */
 struct port {

@@ -117,6 +117,7 @@ static int fetch(struct run *r, const struct tl_request *q, int attach_fd, struc
                                   .host_allowed = env_host_allowed,
                                   .host_named = env_host_named,
                                   .secret_named = env_secret_named,
+                                  .cookies = p->cookies,
                                   .secret = env_secret};
     return fetch_get(p->fetcher, &env, q, attach_fd, &r->arena, a);
 }
@@ -175,6 +176,7 @@ static void open_net(struct plain *p) {
                                         .rules = c->fetch.rules,
                                         .private_allowed = c->fetch.private_allowed};
     p->pacing = mem_alloc(sizeof *p->pacing);
+    p->cookies = cookies_new();
     p->pool = transfer_pool_new(&setup);
     p->fetcher = fetch_new(&policy, p->pacing, 0);
 }
@@ -310,6 +312,7 @@ int plain_run(const struct plain_options *o, struct plain_result *out, struct fa
     fetch_free(p.fetcher);
     transfer_pool_free(p.pool);
     free(p.pacing);
+    cookies_free(p.cookies);
     for (size_t i = 0; i < p.secret_count; i++)
         buf_free(&p.secret[i].value);
     free(p.secret);

@@ -12,6 +12,7 @@ struct plain {
     struct transfer_pool *pool;
     struct fetcher *fetcher;
     struct pacing *pacing;
+    struct cookies *cookies;
     struct plain_secret *secret;
     size_t secret_count, fetches;
     bool cancelled;

@@ -34,6 +34,8 @@ static void credential_of(const struct tl_request *q, struct buf *out) {
         if (q->headers[i].secret || mark)
             buf_printf(out, "%.100s=%.100s;", q->headers[i].name ? q->headers[i].name : "", mark ? mark + 7 : value);
     }
+    if (q->flags & TL_COOKIES)
+        buf_lit(out, "cookies;");
 }
 
 static bool can_be_conditional(const struct tl_request *q) {
@@ -86,7 +88,8 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
 
 /* What stands for a URL when others ask for it: said of the last request alone. */
 void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a) {
-    bool get = (!q->method || strcmp(q->method, "GET") == 0) && !q->body.len, plain = get && !q->attach;
+    bool get = (!q->method || strcmp(q->method, "GET") == 0) && !q->body.len;
+    bool plain = get && !q->attach && !(q->flags & TL_COOKIES);
     r->asked_url = r->canonical = NULL;
     for (size_t i = 0; i < q->header_count; i++) /* other headers, another answer perhaps */
         plain = plain && !q->headers[i].name;

@@ -311,6 +311,7 @@ static void tear_down(struct super *s) {
     buf_free(&s->message);
     free(s->inbox);
     hash_free(s->hash);
+    cookies_free(s->cookies);
     if (s->shared && s->shared != MAP_FAILED)
         munmap(s->shared, sizeof *s->shared);
     if (s->shared_fd >= 0)

@@ -9,6 +9,7 @@
 #include "engine/shared.h"
 #include "engine/super.h"
 #include "engine/tagset.h"
+#include "net/cookies.h"
 
 struct super_scope { /* a leash of this crawl, in memory */
     int64_t key;
@@ -110,6 +111,7 @@ struct super {
     bool slot_used[PACING_WORKERS];
     struct hash_key tag_key;
     struct hash *hash;
+    struct cookies *cookies; /* super_cookies.c; NULL: none yet */
     struct super_collector *collector;
     struct super_scope **scope;
     size_t scope_count, scope_room;
@@ -203,6 +205,9 @@ int64_t super_unchanged_ref(struct super *s,
 /* A host that is met: its pace and what the catalog remembers. Invalidates pointers from before. */
 struct super_host *super_host_add(struct super *s, int64_t key, struct tl_span host_port);
 int super_hosts_record(struct super *s);
+/* super_cookies.c */
+void super_cookie_heard(struct super *s, struct super_worker *from, struct message *m);
+void super_cookies_send(struct super *s, struct super_worker *w); /* to a worker that is new */
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int64_t super_urls_answer(struct super *s,

@@ -177,6 +177,9 @@ void super_hear(struct super *s, struct super_worker *w) {
         case MESSAGE_STATE_GET:
             hear_state_get(s, w, &m);
             break;
+        case MESSAGE_COOKIE_HEARD:
+            super_cookie_heard(s, w, &m);
+            break;
         case MESSAGE_WISHES:
         case MESSAGE_STATE_SET:
         case MESSAGE_FACT:

@@ -269,6 +269,7 @@ static struct super_worker *start_worker(struct super *s, struct super_collector
     c->worker = w;
     c->workers++;
     send_hello(s, w);
+    super_cookies_send(s, w);
     log_debug("worker %d started for %s (process %d)", slot, c->plugin->name, (int)w->pid);
     return w;
 }

@@ -279,6 +279,7 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     setup.max_connections_per_host = host_rules_most_at_once(&setup.rules);
     setup.max_connections = (int)w->inflight + 16;
     w->pool = transfer_pool_new(&setup);
+    w->cookies = cookies_new();
     w->fetcher = fetch_new(&policy, &w->shared->pacing, w->slot);
 }
 

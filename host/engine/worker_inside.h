@@ -52,6 +52,7 @@ struct worker {
     void *self, *default_args;
     struct transfer_pool *pool;
     struct fetcher *fetcher;
+    struct cookies *cookies; /* this worker's copy of the crawl's jar */
     struct hash *hash;
     struct buf document, summary, attachments, facts;
     struct arena memory;                      /* what lives as long as the worker */

@@ -173,6 +173,11 @@ static void hear_one(struct worker *w, struct message *m) {
             tagset_learn(&w->known, tag, message_get_u32(m));
         }
         break;
+    case MESSAGE_COOKIE: {
+        const struct cookie c = message_get_cookie(m);
+        m->bad = m->bad || cookies_put(w->cookies, &c, time_now_us());
+        break;
+    }
     case MESSAGE_STATE:
     case MESSAGE_EXEC_PART:
     case MESSAGE_EXEC_END:

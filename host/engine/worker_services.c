@@ -212,6 +212,14 @@ static void env_moved(void *ctx, const char *from, const char *to) {
         run_fact(j->run, RUN_MOVED, from, to, NULL, NULL);
 }
 
+static void env_cookie_heard(void *ctx, const struct cookie *c) {
+    AUTO_BUF struct buf m = BUF_INIT;
+    (void)ctx;
+    message_start(&m, MESSAGE_COOKIE_HEARD);
+    message_cookie(&m, c);
+    port_send(&worker_self->port, &m);
+}
+
 static int service_fetch(struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a) {
     const struct fetch_env env = {.ctx = job_of(r),
                                   .first = r->wire_bytes == 0 && !r->http_status,
@@ -224,6 +232,8 @@ static int service_fetch(struct run *r, const struct tl_request *q, int attach_f
                                   .robots_recall = env_robots_recall,
                                   .robots_learned = env_robots_learned,
                                   .moved = env_moved,
+                                  .cookies = worker_self->cookies,
+                                  .cookie_heard = env_cookie_heard,
                                   .etag = r->etag,
                                   .last_modified = r->last_modified};
     return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);

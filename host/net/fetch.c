@@ -84,7 +84,8 @@ static int fetch_robots_file(struct exchange *x, const char *origin, struct fetc
     AUTO_BUF struct buf at = BUF_INIT;
     int rc;
     own.a = &a;
-    own.href = own.sent = own.chain_text = own.visited = (struct buf)BUF_INIT;
+    own.cookies = NULL;
+    own.href = own.sent = own.chain_text = own.visited = own.hop = (struct buf)BUF_INIT;
     buf_printf(&at, "%s/robots.txt", origin);
     rc = fetch_set_url(&own, buf_span(&at), NULL);
     for (int hop = 0; !rc && !(rc = fetch_ask_plainly(&own, FETCH_ROBOTS_MAX)) && hop < HOPS; hop++) {
@@ -118,6 +119,7 @@ static int fetch_robots_file(struct exchange *x, const char *origin, struct fetc
     }
     fetch_answer_free(&a);
     buf_free(&own.href);
+    buf_free(&own.hop);
     return rc;
 }
 
@@ -241,6 +243,7 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
                          .q = q,
                          .arena = arena,
                          .a = a,
+                         .cookies = q->flags & TL_COOKIES ? env->cookies : NULL,
                          .method = q->method ? q->method : "GET",
                          .body = q->body,
                          .attach_fd = attach_fd};
@@ -264,6 +267,7 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
     buf_free(&x.href);
     buf_free(&x.chain_text);
     buf_free(&x.visited);
+    buf_free(&x.hop);
     buf_free(&x.sent);
     return rc == TL_CANCEL ? TL_CANCEL : TL_OK;
 }

@@ -7,6 +7,7 @@
 #define TROTLINE_NET_FETCH_H
 #include "base/arena.h"
 #include "base/fail.h"
+#include "net/cookies.h"
 #include "net/host_rule.h"
 #include "net/transfer.h"
 #include "trotline.h"
@@ -33,6 +34,8 @@ struct fetch_env {                       /* what waits, and what only the crawl 
     int (*robots_recall)(void *ctx, const char *origin, struct tl_span *text, int64_t *age_us);
     void (*robots_learned)(void *ctx, const char *origin, int robots, struct tl_span text);
     void (*moved)(void *ctx, const char *from, const char *to); /* a lasting redirect: 301, 308 */
+    struct cookies *cookies; /* the crawl's jar, for requests that want it (TL_COOKIES); NULL: there is none */
+    void (*cookie_heard)(void *ctx, const struct cookie *c); /* news for its other copies; or NULL */
     const char *etag, *last_modified; /* NULL, or conditions of the first hop: If-None-Match, If-Modified-Since */
     /* The value of a secret for an origin, or NULL: it is not bound to it. */
     const char *(*secret)(void *ctx, const struct tl_secret *secret, struct tl_span origin);

@@ -88,13 +88,47 @@ static void ask_if(struct exchange *x, struct headers *h, struct json_writer *w,
     x->a->conditional = true;
 }
 
+static void add_cookies_of(struct exchange *x, struct buf *out) {
+    if (x->cookies && !gives(x, "cookie")) /* who gives them by hand means those */
+        cookies_header(x->cookies, &x->url, time_now_us(), out);
+}
+
+/* Who sets a cookie and sends us back to where we were is asked something new. */
+void fetch_add_hop(struct exchange *x, struct buf *out) {
+    buf_printf(out, "%s %s ", x->method, x->href.data);
+    add_cookies_of(x, out);
+    buf_char(out, '\n');
+}
+
+static int add_cookies(struct exchange *x, struct headers *h, struct json_writer *w) {
+    AUTO_BUF struct buf line = BUF_INIT;
+    add_cookies_of(x, &line);
+    const char *kept = line.len ? arena_text(x->arena, line.data, line.len) : NULL;
+    if (kept)
+        add(h, w, "Cookie", kept, true);
+    return line.len && !kept ? TL_FAILED : TL_OK;
+}
+
+static void hear_cookies(struct exchange *x) {
+    int64_t now = time_now_us();
+    int lines = 0;
+    for (size_t i = 0; x->cookies && i < x->a->header_count && lines < COOKIES_PER_ANSWER; i++) {
+        if (strcasecmp(x->a->header[i].name, "set-cookie") != 0)
+            continue;
+        const struct cookie *news = cookies_hear(x->cookies, &x->url, span_of(x->a->header[i].value), now);
+        if (news && x->env->cookie_heard)
+            x->env->cookie_heard(x->env->ctx, news);
+        lines++;
+    }
+}
+
 static int build_headers(struct exchange *x, struct headers *h) {
     enum { MOST = 1000 };
     AUTO_BUF struct buf origin = BUF_INIT;
     size_t given = x->left_origin ? 0 : x->q->header_count < MOST ? x->q->header_count : MOST;
     struct json_writer w = JSON_WRITER(&x->sent);
     int rc = TL_OK;
-    *h = (struct headers){arena_alloc(x->arena, (given + 5) * sizeof *h->item), 0};
+    *h = (struct headers){arena_alloc(x->arena, (given + 6) * sizeof *h->item), 0};
     if (!h->item)
         return TL_FAILED;
     url_origin(&origin, &x->url);
@@ -115,6 +149,8 @@ static int build_headers(struct exchange *x, struct headers *h) {
     }
     if (x->f->from)
         add(h, &w, "From", x->f->from, false);
+    if (!rc)
+        rc = add_cookies(x, h, &w);
     json_array_end(&w);
     return rc;
 }
@@ -248,6 +284,7 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
         int rc = ask_once(x, t, first, r);
         if (rc || (rc = fetch_split_headers(x)))
             return rc;
+        hear_cookies(x);
         if (r->error == TRANSFER_CUT && r->dead && !revived && may_repeat(t->method)) {
             t->fresh = revived = true; /* it ended as it was used again: nobody's fault, and no try */
             continue;
@@ -269,6 +306,8 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
 int fetch_ask(struct exchange *x) {
     struct headers h;
     int rc = build_headers(x, &h);
+    buf_reset(&x->hop);
+    fetch_add_hop(x, &x->hop);
     struct transfer_request t = {.method = x->method,
                                  .url = x->href.data,
                                  .header = h.item,

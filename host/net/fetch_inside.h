@@ -26,6 +26,7 @@ struct exchange {
     struct url url;
     const struct host_rule *rule; /* of this hop's host */
     char host_port[300];
+    struct cookies *cookies; /* NULL: none are sent or kept */
     const char *method, *first_origin;
     struct tl_span body;
     int attach_fd;
@@ -33,7 +34,8 @@ struct exchange {
     bool left_origin;  /* it has been sent elsewhere: what was configured for the first origin is sent no more */
     struct json_writer chain;
     struct buf chain_text;
-    struct buf visited; /* "METHOD URL\n" of every hop */
+    struct buf hop;     /* "METHOD URL COOKIES\n" of this one, as it was asked */
+    struct buf visited; /* of those before */
     struct buf sent;    /* request headers of the last hop as JSON */
 };
 
@@ -48,6 +50,7 @@ const char *fetch_header(const struct fetch_answer *a, const char *name);
  * back. */
 struct pacing_host *fetch_pace_row(struct exchange *x);
 int fetch_ask(struct exchange *x);
+void fetch_add_hop(struct exchange *x, struct buf *out); /* what is asked as things stand, for `hop` */
 /* The same without what the collector wants: for robots.txt. max_bytes of it, in memory. */
 int fetch_ask_plainly(struct exchange *x, int64_t max_bytes);
 

@@ -60,7 +60,7 @@ static void change_method(struct exchange *x, int status) {
 
 static bool visited(struct exchange *x) {
     AUTO_BUF struct buf hop = BUF_INIT;
-    buf_printf(&hop, "%s %s\n", x->method, x->href.data);
+    fetch_add_hop(x, &hop);
     for (const char *at = x->visited.data, *end; at && *at; at = end + 1) {
         end = strchr(at, '\n');
         if ((size_t)(end - at) + 1 == hop.len && memcmp(at, hop.data, hop.len) == 0)
@@ -80,7 +80,7 @@ int fetch_follow(struct exchange *x, int64_t hops) {
     json_member_int(&x->chain, "status", status);
     json_member_string(&x->chain, "location", location);
     json_object_end(&x->chain);
-    buf_printf(&x->visited, "%s %s\n", x->method, x->href.data);
+    buf_add(&x->visited, x->hop.data, x->hop.len);
     if (hops >= x->f->policy.max_redirects)
         return fetch_fail(x, "redirects", "more than %d redirects, the last to %.200s", (int)x->f->policy.max_redirects,
                           location);

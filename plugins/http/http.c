@@ -6,7 +6,7 @@
 
 struct args {
     const char *url, *method, *body;
-    bool follow, revalidate;
+    bool follow, revalidate, cookies;
     int64_t max_age; /* dealt with by the host, before the collector is called */
     struct tl_list keep, allow, deny, types, headers;
 };
@@ -27,6 +27,8 @@ static const struct tl_option arguments[] = {
      "a|area|link|img|script|iframe|frame|form|meta|source|video|audio|embed|object|track",
      "follow links of these elements"},
     {"method", TL_TEXT, 0, offsetof(struct args, method), "GET", "GET|HEAD|POST|PUT", "request method"},
+    {"cookies", TL_BOOL, 0, offsetof(struct args, cookies), "false", NULL,
+     "keep the cookies that are set, and send them back, in a jar of the crawl"},
     {"headers", TL_TEXT, TL_LIST, offsetof(struct args, headers), NULL, NULL, "request headers, each \"Name: value\""},
     {"body", TL_TEXT, 0, offsetof(struct args, body), NULL, NULL, "request body"},
     {0}};
@@ -124,7 +126,7 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
         rc = tl_fetch(run,
                       TL_REQUEST(.url = a->url, .method = a->method, .headers = headers,
                                  .header_count = a->headers.count, .body = {a->body, a->body ? strlen(a->body) : 0},
-                                 .revalidate = a->revalidate),
+                                 .revalidate = a->revalidate, .flags = a->cookies ? TL_COOKIES : 0),
                       &res);
     if (rc)
         return rc;
