@@ -54,6 +54,7 @@ host_libhost_a_SOURCES += \
 	host/net/fetch_redirect.c \
 	host/net/fetch_robots.c \
 	host/net/fetch_robots.h \
+	host/net/fetch_sitemaps.c \
 	host/net/guard.c \
 	host/net/guard.h \
 	host/net/head.c \
@@ -232,6 +233,7 @@ host_libhost_a_SOURCES += \
 	host/engine/run_fetch.c \
 	host/engine/run_output.c \
 	host/engine/run_read.c \
+	host/engine/run_sitemap.c \
 	host/engine/run_spawn.c \
 	host/engine/secret.c \
 	host/engine/secret.h \

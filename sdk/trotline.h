@@ -152,6 +152,8 @@ struct tl_host { /* append only */
     int (*process_line)(struct tl_run *, struct tl_span *line);
     int (*process_end)(struct tl_run *, int *status, struct tl_span *err);
     const char *(*reason)(struct tl_run *);
+    int (*sitemap)(struct tl_run *, const struct tl_response *, struct tl_html *); /* 1.2: from here on */
+    int (*sitemaps)(struct tl_run *, const char *url, struct tl_list *);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -225,6 +227,14 @@ static inline int tl_process_end(struct tl_run *r, int *status, struct tl_span *
 }
 /* Takes back the reason that was recorded, for who goes on in spite of it; NULL: there is none. */
 static inline const char *tl_reason(struct tl_run *r) { return TL_HAS(r->host, reason) ? r->host->reason(r) : NULL; }
+/* What a sitemap (XML, index, text, feed; gzip or not) lists: links of source "url" (pages) and "sitemap", nothing else filled in. */
+static inline int tl_sitemap(struct tl_run *r, const struct tl_response *a, struct tl_html *h) {
+    return TL_HAS(r->host, sitemap) ? r->host->sitemap(r, a, h) : TL_UNSUPPORTED;
+}
+/* The Sitemap lines of robots.txt at the URL's origin; none where it was not asked for, as for what is no page request. */
+static inline int tl_sitemaps(struct tl_run *r, const char *url, struct tl_list *list) {
+    return TL_HAS(r->host, sitemaps) ? r->host->sitemaps(r, url, list) : TL_UNSUPPORTED;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -252,5 +262,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
 /* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
  * 1.0  2026-11  first
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
- * 1.2  2026-12  tl_request: flags */
+ * 1.2  2026-12  tl_host: sitemap, sitemaps; tl_request: flags */
 #endif

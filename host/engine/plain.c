@@ -122,6 +122,11 @@ static int fetch(struct run *r, const struct tl_request *q, int attach_fd, struc
     return fetch_get(p->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
+static int sitemaps(struct run *r, const char *url, struct tl_list *into) {
+    struct plain *p = plain_of(r);
+    return p->fetcher ? fetch_sitemaps(p->fetcher, url, &r->arena, into) : TL_OK;
+}
+
 static int attach(struct run *r, const char *name, char *staged, size_t room, int *fd) {
     struct plain *p = plain_of(r);
     AUTO_BUF struct buf path = BUF_INIT;
@@ -148,7 +153,7 @@ static void say(struct run *r, enum tl_level level, const char *text) {
 }
 
 static const struct run_backend backend = {
-    .sleep = sleep_us, .fetch = fetch, .attach = attach, .unattach = unattach, .log = say};
+    .sleep = sleep_us, .fetch = fetch, .sitemaps = sitemaps, .attach = attach, .unattach = unattach, .log = say};
 
 /* ---- secrets */
 

@@ -322,7 +322,9 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .process_write = host_process_write,
                                  .process_line = host_process_line,
                                  .process_end = host_process_end,
-                                 .reason = host_reason};
+                                 .reason = host_reason,
+                                 .sitemap = run_sitemap,
+                                 .sitemaps = run_sitemaps};
 
 /* ---- collect and react */
 

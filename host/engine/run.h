@@ -30,8 +30,9 @@ struct run;
 struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*sleep)(struct run *, int64_t us);
     int (*fetch)(struct run *, const struct tl_request *, int attach_fd,
-                 struct fetch_answer *);                                /* TL_OK or TL_CANCEL */
-    int (*state_get)(struct run *, const char *key, struct buf *value); /* TL_NOTFOUND */
+                 struct fetch_answer *);                                  /* TL_OK or TL_CANCEL */
+    int (*state_get)(struct run *, const char *key, struct buf *value);   /* TL_NOTFOUND */
+    int (*sitemaps)(struct run *, const char *url, struct tl_list *into); /* in the run's memory */
     int (*exec)(struct run *, struct tl_program *);
     int (*process_start)(struct run *, const struct tl_program *);
     int (*process_write)(struct run *, struct tl_span);
@@ -131,7 +132,8 @@ struct run {
         size_t next;
     } links;
     bool own_json;
-    const struct tl_html *own_links; /* what run_put_links wrote, for a reaction in the same breath */
+    const struct tl_html *own_links; /* what run_put_links wrote first, for a reaction in the same breath */
+    const char *own_links_of;        /* the dataset */
 
     /* how it ended */
     int status;          /* a tl_status */
@@ -180,6 +182,9 @@ bool run_response_is_utf8(const struct tl_response *res); /* after run_response_
 int run_element(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n,
                 struct tl_element *into);
 int run_link(struct tl_run *pub, const struct tl_document *doc, const char *dataset, size_t n, struct tl_link *into);
+/* run_sitemap.c */
+int run_sitemap(struct tl_run *pub, const struct tl_response *res, struct tl_html *into);
+int run_sitemaps(struct tl_run *pub, const char *url, struct tl_list *into);
 /* run_facts.c */
 void run_fact(struct run *r, enum run_fact_kind kind, const char *a, const char *b, const char *c, const char *d);
 int run_conditions(struct run *r, const struct tl_request *q); /* before a request that is to be revalidated */

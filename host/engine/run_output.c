@@ -213,7 +213,10 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
     if (!kept)
         return no_memory(r);
     *kept = (struct tl_html){.link = h->link, .link_count = h->link_count};
-    r->own_links = kept;
+    if (!r->own_links) {
+        r->own_links = kept;
+        r->own_links_of = arena_text(&r->arena, dataset, strlen(dataset));
+    }
     r->own_json = true; /* written by us: nobody needs to check it again */
     int rc = run_put(pub, dataset,
                      TL_ELEMENT(.data = buf_span(&text), .media_type = "application/json", .data_url = r->final_url,

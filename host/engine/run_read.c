@@ -135,7 +135,7 @@ int run_link(struct tl_run *pub, const struct tl_document *doc, const char *data
     struct tl_element e = TL_ELEMENT_INIT;
     struct tl_json item = {0}, number;
     int rc;
-    if (is_own(r, doc) && r->own_links) {
+    if (is_own(r, doc) && r->own_links && r->own_links_of && strcmp(r->own_links_of, dataset) == 0) {
         if (n >= r->own_links->link_count)
             return TL_NOTFOUND;
         *into = r->own_links->link[n];

@@ -239,6 +239,12 @@ static int service_fetch(struct run *r, const struct tl_request *q, int attach_f
     return fetch_get(worker_self->fetcher, &env, q, attach_fd, &r->arena, a);
 }
 
+static int service_sitemaps(struct run *r, const char *url, struct tl_list *into) {
+    return fetch_sitemaps(worker_self->fetcher, url, &r->arena, into)
+               ? run_fail(r, TL_FAILED, "memory", "the run's memory is used up")
+               : TL_OK;
+}
+
 int worker_exec_message(struct run *r, const struct tl_program *p, uint8_t flags) {
     struct buf *m = &worker_self->message;
     message_start(m, MESSAGE_EXEC);
@@ -321,6 +327,7 @@ static void service_log(struct run *r, enum tl_level level, const char *text) {
 
 const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .fetch = service_fetch,
+                                           .sitemaps = service_sitemaps,
                                            .state_get = service_state_get,
                                            .validators = service_validators,
                                            .exec = service_exec,

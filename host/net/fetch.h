@@ -72,4 +72,7 @@ struct fetch_answer {
 int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_request *q, int attach_fd,
               struct arena *arena, struct fetch_answer *a);
 void fetch_answer_free(struct fetch_answer *a);
+/* The Sitemap lines in robots.txt of a URL's origin, absolute; none where it was not read. TL_FAILED: the arena is
+ * full. */
+int fetch_sitemaps(struct fetcher *f, const char *url, struct arena *arena, struct tl_list *out);
 #endif

@@ -104,6 +104,10 @@ void fetch_robots_remember(struct fetch_robots_entry *e, bool rules, struct tl_s
     e->until_us = time_mono_us() + left_us;
 }
 
+const struct robots *fetch_robots_rules(const struct fetch_robots_entry *e) {
+    return e->rules;
+}
+
 int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e) {
     int64_t ms = e->rules ? robots_delay_ms(e->rules) : -1;
     return ms < 0 ? -1 : ms * 1000;

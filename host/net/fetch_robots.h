@@ -9,6 +9,7 @@
 
 enum { FETCH_ROBOTS_MAX = 500 * 1024 };
 struct fetch_robots;
+struct robots;
 struct fetch_robots_entry;
 enum fetch_robots_state { FETCH_ROBOTS_UNKNOWN, FETCH_ROBOTS_UNDER_WAY, FETCH_ROBOTS_KNOWN };
 enum fetch_robots_verdict {
@@ -29,7 +30,8 @@ void fetch_robots_give_up(struct fetch_robots_entry *e);                        
 void fetch_robots_learn(struct fetch_robots_entry *e, const struct transfer_result *r); /* known now */
 /* Known from an earlier crawl; with rules (or without: none), for what is left of their day. */
 void fetch_robots_remember(struct fetch_robots_entry *e, bool rules, struct tl_span text, int64_t left_us);
-int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e); /* Crawl-delay; -1: none */
+const struct robots *fetch_robots_rules(const struct fetch_robots_entry *e); /* NULL: there are none, or not yet */
+int64_t fetch_robots_delay_us(const struct fetch_robots_entry *e);           /* Crawl-delay; -1: none */
 enum fetch_robots_verdict fetch_robots_verdict(const struct fetch_robots_entry *e, const struct url *url,
                                                const char **why);
 #endif
