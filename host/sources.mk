@@ -165,6 +165,8 @@ host_libhost_a_SOURCES += \
 	host/engine/args_fill.c \
 	host/engine/args_value.c \
 	host/engine/args_value.h \
+	host/engine/cache_folder.c \
+	host/engine/cache_folder.h \
 	host/engine/check.c \
 	host/engine/check.h \
 	host/engine/close.c \
@@ -207,6 +209,8 @@ host_libhost_a_SOURCES += \
 	host/engine/plain.c \
 	host/engine/plain.h \
 	host/engine/plain_inside.h \
+	host/engine/plain_programs.c \
+	host/engine/plain_programs.h \
 	host/engine/plain_replay.c \
 	host/engine/plan.c \
 	host/engine/plan.h \
@@ -218,6 +222,8 @@ host_libhost_a_SOURCES += \
 	host/engine/plugin_child.h \
 	host/engine/plugin_json.c \
 	host/engine/plugin_json.h \
+	host/engine/process.c \
+	host/engine/process.h \
 	host/engine/program.c \
 	host/engine/program.h \
 	host/engine/rebuild.c \
@@ -273,7 +279,6 @@ host_libhost_a_SOURCES += \
 	host/engine/worker_crash.c \
 	host/engine/worker_inside.h \
 	host/engine/worker_messages.c \
-	host/engine/worker_process.c \
 	host/engine/worker_report.c \
 	host/engine/worker_services.c \
 	host/cmd/cat.c \

@@ -34,9 +34,10 @@ static int check_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_check = {
     "check", "test a collector against the contract", check_main, "[--folder FOLDER] FILE.so",
     "Loads the collector, reads its description, runs it on the recorded answers in FOLDER/fixtures with the\n"
-    "arguments in FOLDER/payload.json (FOLDER: that of the .so), then on cut, empty, huge and wrong ones, out\n"
-    "of memory at every point, cancelled; under valgrind when it is installed. TAP on stdout; every failure\n"
-    "says what to do. Exit 1 when something failed, 4 when it cannot be loaded.\n"
+    "arguments in FOLDER/payload.json and the options in FOLDER/options.json (FOLDER: that of the .so), then on\n"
+    "cut, empty, huge and wrong ones, out of memory at every point, cancelled; under valgrind when it is\n"
+    "installed. Programs that it asks for are really run. TAP on stdout; every failure says what to do.\n"
+    "Exit 1 when something failed, 4 when it cannot be loaded.\n"
     "\n"
     "Examples:\n"
     "  trotline check ./releases.so\n"};

@@ -1,18 +1,24 @@
 /* collect.c - trotline collect: one collector once, its document on stdout; lake and catalog stay as they are. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/times.h"
 #include "cmd/commands.h"
 #include "engine/args.h"
+#include "engine/cache_folder.h"
+#include "engine/confine.h"
 #include "engine/plain.h"
-#include "engine/program.h"
+#include "engine/plugin_child.h"
+#include "engine/plugin_json.h"
 
 enum { OPT_PAYLOAD = 256, OPT_PLAIN, OPT_FIXTURES, OPT_ATTACH, OPT_CHILDREN, PAYLOAD_MAX = 1 << 20 };
 struct collect {
@@ -36,20 +42,25 @@ static void say(enum tl_level level, const char *text) {
     log_say(level, "%s", text);
 }
 
-/* NAME is a collector of the plugin folders, or the path of a .so. */
-static int find_file(struct cmd_open *open, const char *name, const char **file) {
+/* NAME is a collector of the plugin folders, or the path of a .so, which is described in a process of its own first:
+ * what cannot be loaded is found out there. */
+static int find_collector(struct cmd_open *open, const char *name, struct plugin *own, const struct plugin **out) {
     struct fail why = FAIL_INIT;
     size_t n = 0;
-    *file = name;
-    if (strchr(name, '/'))
-        return 0;
-    const struct plugin *p = plugin_find(&open->plugins, name);
-    while (open->config.plugins[n])
-        n++;
-    if (p && p->file) {
-        *file = p->file;
+    *out = NULL;
+    if (strchr(name, '/')) {
+        if (plugin_describe(name, own, &why)) {
+            log_ending(EXIT_PLUGIN, "%s: %s", name, why.text);
+            return EXIT_PLUGIN;
+        }
+        *out = own;
         return 0;
     }
+    while (open->config.plugins[n])
+        n++;
+    *out = plugin_find(&open->plugins, name);
+    if (*out && (*out)->file)
+        return 0;
     plugin_missing(&open->plugins, name, open->config.plugins, n, &why);
     return cmd_fail(&why, EXIT_PLUGIN);
 }
@@ -66,31 +77,14 @@ static int exit_of(const struct plain_result *r) {
     }
 }
 
-static int run_plain(const struct collect *c, const struct cmd_globals *g) {
-    struct cmd_open open = {0};
+/* Runs it here and prints what came of it. */
+static int run_here(const struct collect *c, const struct plain_options *o) {
     struct fail why = FAIL_INIT;
-    struct plain_fixtures fixtures = {0};
     struct plain_result result = {0};
-    AUTO_BUF struct buf payload = BUF_INIT;
-    struct plain_options o = {.config = &open.config, .react = c->children, .attach_folder = c->attach, .log = say};
-    int code = cmd_open(&open, g, CMD_PLUGINS, NULL, 0);
-    if (!code)
-        code = find_file(&open, c->name, &o.file);
-    if (!code && c->payload_file && read_payload(c->payload_file, &payload, &why))
-        code = cmd_fail(&why, EXIT_USAGE);
-    o.payload = payload.len ? buf_span(&payload) : span_of("{}");
-    if (!code && c->fixtures) {
-        o.fixtures = &fixtures;
-        o.fixed = true;
-        if (plain_fixtures_read(c->fixtures, &fixtures, &why))
-            code = cmd_fail(&why, EXIT_USAGE);
-    }
-    const struct config_collector *own = code ? NULL : config_collector(&open.config, c->name);
-    if (own)
-        o.options = own->options;
-    if (!code && plain_run(&o, &result, &why))
+    int code;
+    if (plain_run(o, &result, &why)) {
         code = cmd_fail(&why, EXIT_PLUGIN);
-    else if (!code) {
+    } else {
         fwrite(result.document.data ? result.document.data : "", 1, result.document.len, stdout);
         if (result.document.len)
             putchar('\n');
@@ -101,39 +95,102 @@ static int run_plain(const struct collect *c, const struct cmd_globals *g) {
             log_ending(code, "%s: %s", c->name, result.error);
     }
     plain_result_free(&result);
-    plain_fixtures_free(&fixtures);
-    cmd_close(&open);
     return code;
 }
 
-/* The same in a child, so that a collector that crashes does not take this command's last words along. */
-static int run_apart(int argc, char **argv, const struct cmd_globals *g, const char *name) {
-    char **child = mem_alloc((size_t)(argc + 8) * sizeof *child);
-    int n = 0, status = 0;
-    pid_t pid;
-    child[n++] = (char *)(uintptr_t) "trotline";
-    if (g->config_path) {
-        child[n++] = (char *)(uintptr_t) "--config";
-        child[n++] = (char *)(uintptr_t)g->config_path;
+static int judge(const struct collect *c, int status, bool came, int64_t time_us) {
+    char text[TIME_TEXT];
+    time_duration_text(time_us, text);
+    if (WIFEXITED(status) && came)
+        return WEXITSTATUS(status);
+    if (WIFEXITED(status))
+        log_ending(EXIT_ROOT, "collector %s ended the process (exit code %d) instead of coming back", c->name,
+                   WEXITSTATUS(status));
+    else if (WTERMSIG(status) == SIGALRM)
+        log_ending(EXIT_ROOT, "collector %s did not come back within %s (workers.run in trotline.yml)", c->name, text);
+    else
+        log_ending(EXIT_ROOT,
+                   "collector %s died of signal %d (SIG%s); to see where: gdb --args trotline collect %s ... --plain",
+                   c->name, WTERMSIG(status), sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?",
+                   c->name);
+    return EXIT_ROOT;
+}
+
+/* The same in a child, confined as a worker and with its deadline, so that a collector that crashes or hangs does not
+ * take this command's last words along. */
+static int run_apart(const struct collect *c, struct plain_options *o) {
+    int64_t time_us = o->config->workers.run_us;
+    AUTO_FREE char *copy = mem_text(o->file);
+    const char *const read[] = {dirname(copy), o->config->fetch.ca, NULL}, *const write[] = {o->cache_folder,
+                                                                                             o->attach_folder, NULL};
+    const struct confine confine = {.read = read, .write = write, .memory = (size_t)o->config->workers.memory};
+    bool *came = mmap(NULL, sizeof *came, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = came == MAP_FAILED ? -1 : fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm((unsigned)((time_us + 999999) / 1000000));
+        o->confine = &confine;
+        int code = run_here(c, o);
+        *came = true;
+        _exit(code);
     }
-    if (g->quiet)
-        child[n++] = (char *)(uintptr_t) "-q";
-    for (int i = 0; i < argc; i++)
-        child[n++] = argv[i];
-    child[n++] = (char *)(uintptr_t) "--plain";
-    int rc = posix_spawn(&pid, program_path(), NULL, NULL, child, environ);
-    free(child);
-    if (rc || waitpid(pid, &status, 0) < 0) {
-        log_ending(EXIT_INTERNAL, "cannot start a process: %s", strerrordesc_np(rc ? rc : errno));
+    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+        log_ending(EXIT_INTERNAL, "cannot start a process: %s", strerrordesc_np(errno));
         return EXIT_INTERNAL;
     }
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status);
-    const char *abbrev = sigabbrev_np(WTERMSIG(status));
-    log_ending(EXIT_ROOT,
-               "collector %s died of signal %d (SIG%s); to see where: gdb --args trotline collect %s ... --plain", name,
-               WTERMSIG(status), abbrev ? abbrev : "?", name);
-    return EXIT_ROOT;
+    int code = judge(c, status, *came, time_us);
+    munmap(came, sizeof *came);
+    return code;
+}
+
+static int run_with(const struct collect *c, struct cmd_open *open, const struct plugin *p, struct tl_span payload,
+                    const struct plain_fixtures *fixtures) {
+    struct plain_programs programs = {.port = {.fd = -1}};
+    struct fail why = FAIL_INIT;
+    const struct config_collector *own = config_collector(&open->config, p->name);
+    AUTO_FREE char *cache = cache_folder(open->config.folder, p->name);
+    struct plain_options o = {.file = p->file,
+                              .config = &open->config,
+                              .options = own ? own->options : (struct tl_span){0},
+                              .payload = payload,
+                              .fixtures = fixtures,
+                              .fixed = fixtures != NULL,
+                              .react = c->children,
+                              .attach_folder = c->attach,
+                              .cache_folder = cache,
+                              .log = say};
+    if (p->program) {
+        if (plain_programs_start(p, o.options, cache, open->config.workers.run_us, &programs, &why))
+            return cmd_fail(&why, EXIT_INTERNAL);
+        o.programs = &programs;
+    }
+    int code = c->plain ? run_here(c, &o) : run_apart(c, &o);
+    plain_programs_end(&programs);
+    return code;
+}
+
+static int run(const struct collect *c, const struct cmd_globals *g) {
+    struct cmd_open open = {0};
+    struct fail why = FAIL_INIT;
+    struct plain_fixtures fixtures = {0};
+    struct plugin own = {0};
+    const struct plugin *p = NULL;
+    AUTO_BUF struct buf payload = BUF_INIT;
+    int code = cmd_open(&open, g, strchr(c->name, '/') ? 0 : CMD_PLUGINS, NULL, 0);
+    if (!code)
+        code = find_collector(&open, c->name, &own, &p);
+    if (!code && c->payload_file && read_payload(c->payload_file, &payload, &why))
+        code = cmd_fail(&why, EXIT_USAGE);
+    if (!code && c->fixtures && plain_fixtures_read(c->fixtures, &fixtures, &why))
+        code = cmd_fail(&why, EXIT_USAGE);
+    if (!code)
+        code = run_with(c, &open, p, payload.len ? buf_span(&payload) : span_of("{}"), c->fixtures ? &fixtures : NULL);
+    plain_fixtures_free(&fixtures);
+    plugin_free(&own);
+    cmd_close(&open);
+    return code;
 }
 
 static int collect_main(int argc, char **argv, const struct cmd_globals *g) {
@@ -169,21 +226,22 @@ static int collect_main(int argc, char **argv, const struct cmd_globals *g) {
     if (argc - optind != 1)
         return cmd_usage("collect", "one collector's name, or the path of its .so");
     c.name = argv[optind];
-    return c.plain ? run_plain(&c, g) : run_apart(argc, argv, g, c.name);
+    return run(&c, g);
 }
 
 const struct command cmd_collect = {
     "collect", "run one collector once, its document on stdout", collect_main, "[OPTION]... NAME",
     "NAME is an installed collector, or the path of a .so (with a slash in it). Lake and catalog are not\n"
-    "touched; no leash holds it, and only what its payload names may have a private address.\n"
+    "touched; no leash holds it, and only what its payload names may have a private address. It is confined as\n"
+    "in a crawl and has the time workers.run; programs that it asks for run as in a crawl.\n"
     "\n"
     "      --payload FILE     its arguments, a JSON object; - is stdin\n"
-    "      --plain            in this very process: for gdb, valgrind, fuzzers\n"
+    "      --plain            in this very process, not confined, without end: for gdb, valgrind, fuzzers\n"
     "      --fixtures FOLDER  answer its requests from recorded *.http files, with fixed ids and times\n"
     "      --attach FOLDER    where its attachments go (else they are refused)\n"
     "      --children         then print what its reaction asks for, a JSON object a line\n"
     "\n"
-    "Exit codes: 0 success, 5 partial, 6 failed, refused or crashed.\n"
+    "Exit codes: 0 success, 4 it cannot be loaded, 5 partial, 6 failed, refused or crashed.\n"
     "\n"
     "Examples:\n"
     "  echo '{\"url\":\"https://kayaks.test/\"}' | trotline collect http --payload -\n"

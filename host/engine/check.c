@@ -1,18 +1,20 @@
 /* check.c - see check.h.
  *
- * Whatever runs the collector's code runs in a child with a deadline: a collector that crashes fails a check, not the
- * test. */
+ * Whatever runs the collector's code runs in a confined child with a deadline: a collector that crashes fails a check,
+ * not the test, and what is checked need not be trusted. */
 #include "engine/check.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <libgen.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@
 #include "engine/confine.h"
 #include "engine/elf.h"
 #include "engine/plain.h"
+#include "engine/plain_programs.h"
 #include "engine/plugin_child.h"
 #include "engine/plugin_json.h"
 #include "engine/program.h"
@@ -38,13 +41,15 @@ struct check {
     const char *file, *folder;
     char beside[40]; /* where attachments go, for as long as the test lasts */
     int number, failed;
-    struct buf payload;
+    char cache[60]; /* in it: the collector's cache folder */
+    struct buf payload, options;
     struct plain_fixtures fixtures;
     bool has_fixtures;
-    const struct tl_collector *collector;
+    struct buf described; /* what it said about itself */
     struct plugin plugin;
 };
 struct verdict { /* what a child leaves in shared memory */
+    bool came;   /* to its end */
     int status, react_status, rc;
     size_t children, loosening, fetches, document_bytes, descriptors_before, descriptors_after;
     struct sha256 document;
@@ -71,9 +76,14 @@ static size_t open_descriptors(void) {
     return n;
 }
 
-static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *v) {
+static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct plain_programs *programs,
+                     const struct confine *confine, struct verdict *v) {
     struct plain_options o = {.file = c->file,
                               .payload = buf_span(&c->payload),
+                              .options = buf_span(&c->options),
+                              .cache_folder = c->cache,
+                              .programs = programs->pid ? programs : NULL,
+                              .confine = confine,
                               .fixtures = &c->fixtures,
                               .fault = fault,
                               .memory = memory,
@@ -97,30 +107,39 @@ static void run_here(const struct check *c, enum plain_fault fault, size_t memor
 }
 
 /* As in a worker: what eats memory or tries what it has no business with is told no. */
-static void confine(const struct check *c) {
+static _Noreturn void child(const struct check *c, enum plain_fault fault, size_t memory,
+                            struct plain_programs *programs, struct verdict *v) {
     AUTO_FREE char *copy = mem_text(c->file);
     const char *const read[] = {dirname(copy), NULL}, *const write[] = {c->beside, NULL};
-    confine_here(&(struct confine){.read = read, .write = write, .memory = (size_t)1 << 30}, NULL);
+    const struct confine confine = {.read = read, .write = write, .memory = (size_t)1 << 30};
+    alarm(DEADLINE_S);
+    run_here(c, fault, memory, programs, &confine, v);
+    v->came = true;
+    _exit(0);
 }
 
 /* true: it came back by itself; else text says how it ended. */
 static bool apart(const struct check *c, enum plain_fault fault, size_t memory, struct verdict *out) {
     struct verdict *v = mmap(NULL, sizeof *v, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct plain_programs programs = {.port = {.fd = -1}};
+    struct fail why = FAIL_INIT;
     int status = 0;
+    pid_t pid = -1;
     fflush(c->out);
-    pid_t pid = v == MAP_FAILED ? -1 : fork();
-    if (pid == 0) {
-        alarm(DEADLINE_S);
-        confine(c);
-        run_here(c, fault, memory, v);
-        _exit(0);
-    }
     memset(out, 0, sizeof *out);
-    if (pid < 0 || waitpid(pid, &status, 0) < 0)
+    if (v == MAP_FAILED || (c->plugin.program && plain_programs_start(&c->plugin, buf_span(&c->options), c->cache,
+                                                                      DEADLINE_S * 1000000, &programs, &why)))
         return snprintf(out->text, sizeof out->text, "no process could be started"), false;
+    pid = fork();
+    if (pid == 0)
+        child(c, fault, memory, &programs, v);
+    bool ended = pid > 0 && waitpid(pid, &status, 0) > 0;
+    plain_programs_end(&programs);
     *out = *v;
     munmap(v, sizeof *v);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (!ended)
+        return snprintf(out->text, sizeof out->text, "no process could be started"), false;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && out->came)
         return true;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         snprintf(out->text, sizeof out->text, "it did not come back within %d s", DEADLINE_S);
@@ -145,11 +164,11 @@ static bool check_load(struct check *c) {
     }
     plugin_child_run(&child, 1, DEADLINE_S * 1000);
     ok(c, child.why.status == TL_OK, "load: it describes itself", child.why.text);
-    buf_free(&child.out);
     if (child.why.status)
-        return false;
-    int rc = loader_open(c->file, &c->collector, &why);
+        return buf_free(&child.out), false;
+    int rc = plugin_child_answer(&child, &c->plugin, &why);
     ok(c, rc == TL_OK, "load: trotline takes it", why.text);
+    c->described = child.out;
     if (rc)
         return false;
     rc = elf_exported(c->file, &symbols, &count);
@@ -176,15 +195,12 @@ static bool all_told(const struct plugin *p) {
 }
 
 static void check_describe(struct check *c) {
-    AUTO_BUF struct buf json = BUF_INIT;
-    plugin_of_collector(c->collector, &c->plugin);
-    plugin_json(&json, &c->plugin);
-    ok(c, json_valid(buf_span(&json), NULL) == TL_OK, "describe: its description is sound",
+    ok(c, json_valid(buf_span(&c->described), NULL) == TL_OK, "describe: its description is sound",
        "a name or help text is no UTF-8");
     ok(c, c->plugin.summary && *c->plugin.summary && all_told(&c->plugin),
        "describe: summary, arguments, options and datasets say what they are",
        "give .summary and every help text: `trotline plugins show` and people live on them");
-    ok(c, !c->collector->collect || c->plugin.dataset_count > 0, "describe: what collects declares a dataset",
+    ok(c, !c->plugin.can_collect || c->plugin.dataset_count > 0, "describe: what collects declares a dataset",
        "add a row to .datasets");
 }
 
@@ -232,7 +248,7 @@ static bool check_collect(struct check *c) {
        "something in its output depends on time, chance or memory: use now_us and ids of the host, or leave it out");
     ok(c, came && first.descriptors_after == first.descriptors_before, "collect: leaves no file open",
        "close what you open: tl_defer does it also when the run is cancelled");
-    if (c->collector->react) {
+    if (c->plugin.can_react) {
         buf_reset(&advice);
         buf_printf(&advice, "react gave %d: %s", first.react_status, first.text);
         ok(c, came && first.react_status == TL_OK, "react: succeeds on its own document", advice.data);
@@ -269,10 +285,24 @@ static void check_memory(struct check *c) {
     ok(c, came, "hostile: memory runs out at every point", advice.data);
 }
 
+/* A configuration with the collector's options alone; nothing of it when that cannot be written. */
+static void write_config(const struct check *c, const char *path) {
+    AUTO_BUF struct buf text = BUF_INIT;
+    buf_printf(&text, "collectors: {%s: {options: ", c->plugin.name);
+    buf_add(&text, c->options.len ? c->options.data : "{}", c->options.len ? c->options.len : 2);
+    buf_text(&text, "}}\n");
+    AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, text.data, text.len) != (ssize_t)text.len)
+        unlink(path);
+}
+
 static void check_valgrind(struct check *c) {
     int status = 0;
     pid_t pid;
-    AUTO_BUF struct buf payload = BUF_INIT, fixtures = BUF_INIT;
+    AUTO_BUF struct buf payload = BUF_INIT, fixtures = BUF_INIT, config = BUF_INIT;
+    buf_printf(&config, "%s/trotline.yml", c->beside);
+    write_config(c, config.data);
+    setenv("XDG_CACHE_HOME", c->beside, 1); /* the collector's own stays as it is */
     buf_printf(&payload, "%s/payload.json", c->folder);
     buf_printf(&fixtures, "%s/fixtures", c->folder);
     const char *argv[] = {"valgrind",
@@ -282,6 +312,8 @@ static void check_valgrind(struct check *c) {
                           "--errors-for-leak-kinds=definite",
                           program_path(),
                           "-q",
+                          "--config",
+                          config.data,
                           "collect",
                           c->file,
                           "--payload",
@@ -308,31 +340,35 @@ static void check_valgrind(struct check *c) {
        "see them: valgrind --leak-check=full trotline collect ... --plain");
 }
 
-/* TL_NOTFOUND: there is none, and without one the collector cannot be run. */
-static int read_payload(struct check *c) {
+/* TL_NOTFOUND: there is none. */
+static int read_beside(const struct check *c, const char *name, struct buf *out) {
     AUTO_BUF struct buf path = BUF_INIT;
-    buf_printf(&path, "%s/payload.json", c->folder);
-    AUTO_CLOSE int fd = open(path.data, O_RDONLY | O_CLOEXEC);
     char block[65536];
     ssize_t n = 0;
-    c->payload.max = PAYLOAD_MAX;
+    buf_printf(&path, "%s/%s", c->folder, name);
+    AUTO_CLOSE int fd = open(path.data, O_RDONLY | O_CLOEXEC);
+    out->max = PAYLOAD_MAX;
     while (fd >= 0 && (n = read(fd, block, sizeof block)) > 0)
-        buf_add(&c->payload, block, (size_t)n);
-    for (size_t i = 0; fd < 0 && i < c->plugin.argument_count; i++)
-        if (c->plugin.argument[i].flags & TL_REQUIRED)
-            return TL_NOTFOUND;
-    if (fd < 0)
-        buf_text(&c->payload, "{}");
-    return n < 0 ? TL_NOTFOUND : TL_OK;
+        buf_add(out, block, (size_t)n);
+    return fd < 0 || n < 0 ? TL_NOTFOUND : TL_OK;
 }
 
-static void remove_beside(const struct check *c) {
-    DIR *d = opendir(c->beside);
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-        unlinkat(dirfd(d), e->d_name, 0);
-    if (d)
-        closedir(d);
-    rmdir(c->beside);
+/* TL_NOTFOUND: there is no payload, and without one the collector cannot be run. */
+static int read_payload(struct check *c) {
+    bool given = read_beside(c, "payload.json", &c->payload) == TL_OK;
+    read_beside(c, "options.json", &c->options);
+    for (size_t i = 0; !given && i < c->plugin.argument_count; i++)
+        if (c->plugin.argument[i].flags & TL_REQUIRED)
+            return TL_NOTFOUND;
+    if (!given)
+        buf_text(&c->payload, "{}");
+    return TL_OK;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)kind, (void)at;
+    remove(path); /* or it stays */
+    return 0;
 }
 
 int check_collector(const char *file, const char *folder, FILE *out) {
@@ -340,18 +376,21 @@ int check_collector(const char *file, const char *folder, FILE *out) {
     AUTO_BUF struct buf fixtures = BUF_INIT;
     if (!check_load(&c)) {
         fprintf(out, "1..%d\n", c.number);
+        buf_free(&c.described);
         return EXIT_PLUGIN;
     }
     if (!mkdtemp(c.beside)) {
         fprintf(out, "Bail out! no folder for attachments in /tmp\n");
         return EXIT_DISK;
     }
+    snprintf(c.cache, sizeof c.cache, "%s/cache", c.beside);
+    mkdir(c.cache, 0700);
     check_describe(&c);
     buf_printf(&fixtures, "%s/fixtures", folder);
     c.has_fixtures = plain_fixtures_read(fixtures.data, &c.fixtures, NULL) == TL_OK;
     if (read_payload(&c) == TL_OK) {
         check_config(&c);
-        if (c.collector->collect && check_collect(&c)) {
+        if (c.plugin.can_collect && check_collect(&c)) {
             check_hostile(&c);
             check_memory(&c);
             check_valgrind(&c);
@@ -362,9 +401,11 @@ int check_collector(const char *file, const char *folder, FILE *out) {
                 folder);
     }
     fprintf(out, "1..%d\n", c.number);
-    remove_beside(&c);
+    nftw(c.beside, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     plain_fixtures_free(&c.fixtures);
     plugin_free(&c.plugin);
     buf_free(&c.payload);
+    buf_free(&c.options);
+    buf_free(&c.described);
     return c.failed ? EXIT_NEGATIVE : EXIT_DONE;
 }

@@ -197,60 +197,6 @@ static const int refused[] = {
     SYS_mknod,
 #endif
 };
-#define LOAD(field)     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define ARGUMENT_LOW(n) (offsetof(struct seccomp_data, args) + 8 * (n)) /* both machines are little-endian */
-#define DENY            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-
-struct filter {
-    struct sock_filter step[256];
-    unsigned short n;
-};
-
-/* This machine's calls only, none of the list; and clone3, whose flags cannot be seen, is one that the kernel lacks:
- * libc uses clone. */
-static void filter_begin(struct filter *f, const int *list, size_t count) {
-    f->n = 0;
-    f->step[f->n++] = (struct sock_filter)LOAD(arch);
-    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
-    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-    f->step[f->n++] = (struct sock_filter)LOAD(nr);
-    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* x32 */
-    f->step[f->n++] = (struct sock_filter)DENY;
-    for (size_t i = 0; i < count; i++) {
-        f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)list[i], 0, 1);
-        f->step[f->n++] = (struct sock_filter)DENY;
-    }
-    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
-    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
-}
-
-static bool filter_apply(struct filter *f) {
-    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    const struct sock_fprog program = {.len = f->n, .filter = f->step};
-    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
-}
-
-static bool restrict_calls(void) {
-    struct filter f;
-    filter_begin(&f, refused, COUNT_OF(refused));
-    /* threads (the resolver's) yes, processes no */
-    f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
-    f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(0));
-    f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
-    f.step[f.n++] = (struct sock_filter)DENY;
-    f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    /* signals to itself only: abort() and raise() need that */
-    static const int signals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
-    for (size_t i = 0; i < COUNT_OF(signals); i++) {
-        f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)signals[i], 0, 4);
-        f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(0));
-        f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)getpid(), 1, 0);
-        f.step[f.n++] = (struct sock_filter)DENY;
-        f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    }
-    return filter_apply(&f);
-}
-
 /* Sockets; and what would take them from another process, from the kernel by a side door, or give a network of its own
  * making. */
 static const int offline[] = {
@@ -288,6 +234,66 @@ static const int offline[] = {
     SYS_open_tree,
 #endif
 };
+#define LOAD(field)     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define ARGUMENT_LOW(n) (offsetof(struct seccomp_data, args) + 8 * (n)) /* both machines are little-endian */
+#define DENY            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+
+struct filter {
+    struct sock_filter step[256];
+    unsigned short n;
+};
+
+static void filter_deny(struct filter *f, const int *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)list[i], 0, 1);
+        f->step[f->n++] = (struct sock_filter)DENY;
+    }
+}
+
+/* This machine's calls only, none of the list; and clone3, whose flags cannot be seen, is one that the kernel lacks:
+ * libc uses clone. */
+static void filter_begin(struct filter *f, const int *list, size_t count) {
+    f->n = 0;
+    f->step[f->n++] = (struct sock_filter)LOAD(arch);
+    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    f->step[f->n++] = (struct sock_filter)LOAD(nr);
+    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* x32 */
+    f->step[f->n++] = (struct sock_filter)DENY;
+    filter_deny(f, list, count);
+    f->step[f->n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1);
+    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+}
+
+static bool filter_apply(struct filter *f) {
+    f->step[f->n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {.len = f->n, .filter = f->step};
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+static bool restrict_calls(bool no_network) {
+    struct filter f;
+    filter_begin(&f, refused, COUNT_OF(refused));
+    if (no_network)
+        filter_deny(&f, offline, COUNT_OF(offline));
+    /* threads (the resolver's) yes, processes no */
+    f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+    f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(0));
+    f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0);
+    f.step[f.n++] = (struct sock_filter)DENY;
+    f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    /* signals to itself only: abort() and raise() need that */
+    static const int signals[] = {SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
+    for (size_t i = 0; i < COUNT_OF(signals); i++) {
+        f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)signals[i], 0, 4);
+        f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ARGUMENT_LOW(0));
+        f.step[f.n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)getpid(), 1, 0);
+        f.step[f.n++] = (struct sock_filter)DENY;
+        f.step[f.n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+    return filter_apply(&f);
+}
+
 enum {
     NEW_SPACES =
         CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
@@ -311,7 +317,8 @@ static bool restrict_network(void) {
     return filter_apply(&f);
 }
 #else
-static bool restrict_calls(void) {
+static bool restrict_calls(bool no_network) {
+    (void)no_network;
     return false;
 }
 static bool restrict_network(void) {
@@ -343,7 +350,7 @@ void confine_here(const struct confine *c, unsigned *bits) {
         done |= CONFINE_PRIVILEGES;
     if (done & CONFINE_PRIVILEGES) { /* both need it */
         done |= restrict_files(c) ? CONFINE_FILES : 0;
-        done |= restrict_calls() ? CONFINE_CALLS : 0;
+        done |= restrict_calls(c->offline) ? CONFINE_CALLS : 0;
     }
     if (bits)
         *bits = done;

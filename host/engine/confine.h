@@ -2,9 +2,9 @@
  *
  * No new privileges; files by Landlock: system libraries, certificates, name resolution, the plugin and the lake to
  * read, the staging and cache folders to write, nothing else; system calls by a seccomp filter: no new programs or
- * processes, no ptrace, no mounts, no signals to others. Each where the kernel has it. The network stays: a native
- * collector could go around tl_fetch, which is why collectors that are not trusted run as executables (they get none:
- * confine_offline, in shim.c). */
+ * processes, no ptrace, no mounts, no signals to others. Each where the kernel has it. A worker keeps the network: a
+ * native collector could go around tl_fetch, which is why collectors that are not trusted run as executables (they get
+ * none: confine_offline, in shim.c). Who only describes a collector has none, and writes nothing (plugin_child.c). */
 #ifndef TROTLINE_ENGINE_CONFINE_H
 #define TROTLINE_ENGINE_CONFINE_H
 #include <stdbool.h>
@@ -15,6 +15,7 @@ struct confine {
     const char *const *write; /* folders, NULL-ended */
     size_t memory;            /* bytes of address space; 0: no limit */
     size_t descriptors;       /* 0: no limit of ours */
+    bool offline;             /* no sockets, either */
 };
 /* For the rest of this process's life. What the kernel cannot do is left out; `bits` (may be NULL) says what is in
  * force. */

@@ -152,8 +152,35 @@ static void say(struct run *r, enum tl_level level, const char *text) {
         p->o->log(level, text);
 }
 
-static const struct run_backend backend = {
-    .sleep = sleep_us, .fetch = fetch, .sitemaps = sitemaps, .attach = attach, .unattach = unattach, .log = say};
+static const char *cache_dir(struct run *r) {
+    return plain_of(r)->o->cache_folder;
+}
+
+static void wait_for_program(void *ctx) {
+    struct plain *p = ctx;
+    plain_programs_hear(p->o->programs, &p->link);
+}
+
+static struct process_link *programs(struct run *r) {
+    struct plain *p = plain_of(r);
+    if (!p->o->programs)
+        return NULL;
+    p->link.port = &p->o->programs->port;
+    p->link.message = &p->message;
+    p->link.cancel = &p->cancelled;
+    p->link.wait = wait_for_program;
+    p->link.ctx = p;
+    return &p->link;
+}
+
+static const struct run_backend backend = {.sleep = sleep_us,
+                                           .fetch = fetch,
+                                           .sitemaps = sitemaps,
+                                           .attach = attach,
+                                           .unattach = unattach,
+                                           .cache_dir = cache_dir,
+                                           .programs = programs,
+                                           .log = say};
 
 /* ---- secrets */
 
@@ -287,23 +314,32 @@ static int with_args(struct plain *p, struct run *r, void *self, struct plain_re
     return rc;
 }
 
+static int load(struct plain *p, const struct tl_collector **c, struct arena *memory, void **self, struct fail *why) {
+    const struct plain_options *o = p->o;
+    const struct args_secrets secrets = {find_secret, p};
+    struct fail reason = FAIL_INIT;
+    void *options = NULL;
+    int rc = loader_open(o->file, c, &reason);
+    if (rc)
+        return fail_exit(why, rc, EXIT_PLUGIN, "%.300s: %s", o->file, reason.text);
+    if ((*c)->options)
+        rc = args_fill((*c)->options, (*c)->options_size, o->options.len ? o->options : span_of("{}"), memory, &secrets,
+                       &options, why);
+    if (!rc && (*c)->open && (rc = (*c)->open(&run_host, options, self)))
+        fail_set(why, rc, "%s: open failed (%d)", o->file, rc);
+    return rc;
+}
+
 int plain_run(const struct plain_options *o, struct plain_result *out, struct fail *why) {
     struct plain p = {.o = o};
     const struct tl_collector *c;
-    void *options = NULL, *self = NULL;
+    void *self = NULL;
     struct arena memory = ARENA_INIT;
-    const struct args_secrets secrets = {find_secret, &p};
-    struct fail reason = FAIL_INIT;
-    int rc = loader_open(o->file, &c, &reason);
-    if (rc)
-        return fail_set(why, rc, "%.300s: %s", o->file, reason.text);
     read_secrets(&p);
     open_net(&p);
-    if (c->options)
-        rc = args_fill(c->options, c->options_size, o->options.len ? o->options : span_of("{}"), &memory, &secrets,
-                       &options, why);
-    if (!rc && c->open && (rc = c->open(&run_host, options, &self)))
-        fail_set(why, rc, "%s: open failed (%d)", o->file, rc);
+    if (o->confine)
+        confine_here(o->confine, NULL);
+    int rc = load(&p, &c, &memory, &self, why);
     if (!rc) {
         struct hash *hash = hash_new();
         struct run *r = run_new(&backend, &p, c, hash);
@@ -313,6 +349,8 @@ int plain_run(const struct plain_options *o, struct plain_result *out, struct fa
         if (c->close)
             c->close(self);
     }
+    process_free(&p.link);
+    buf_free(&p.message);
     arena_free(&memory);
     fetch_free(p.fetcher);
     transfer_pool_free(p.pool);

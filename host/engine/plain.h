@@ -7,6 +7,8 @@
 #define TROTLINE_ENGINE_PLAIN_H
 #include "base/fail.h"
 #include "engine/config.h"
+#include "engine/confine.h"
+#include "engine/plain_programs.h"
 #include "engine/run.h"
 
 /* What a recorded server does wrong. */
@@ -40,10 +42,13 @@ struct plain_options {
     struct tl_span options, payload;       /* JSON objects */
     const struct plain_fixtures *fixtures; /* NULL: the network */
     enum plain_fault fault;
-    size_t memory;             /* of the run's arena; 0: as always */
-    bool fixed;                /* ids and times that are always the same */
-    bool react;                /* react to the own document, too */
-    const char *attach_folder; /* where attachments go; NULL: they are refused */
+    size_t memory;                   /* of the run's arena; 0: as always */
+    bool fixed;                      /* ids and times that are always the same */
+    bool react;                      /* react to the own document, too */
+    const char *attach_folder;       /* where attachments go; NULL: they are refused */
+    const char *cache_folder;        /* what tl_cache_dir gives; NULL: nothing */
+    struct plain_programs *programs; /* who carries programs out; NULL: none can be run */
+    const struct confine *confine;   /* what this process may still do once the file is loaded; NULL: anything */
     void (*log)(enum tl_level level, const char *text);
 };
 struct plain_result {

@@ -16,6 +16,8 @@ struct plain {
     struct plain_secret *secret;
     size_t secret_count, fetches;
     bool cancelled;
+    struct process_link link;
+    struct buf message;
 };
 /* Answers from the fixtures, with the fault that is asked for. */
 int plain_replay(struct plain *p, struct run *r, const struct tl_request *q, int attach_fd, struct fetch_answer *a);

@@ -149,27 +149,19 @@ static void look_at(struct candidate *c, const struct plugin_cache *cache) {
     memcpy(c->plugin.sha256, sha256, sizeof sha256);
 }
 
-/* The answer of a child that ended well: a description, or why there is none. */
 static void take_answer(struct candidate *c, const struct plugin_child *child, const struct plugin_cache *cache) {
-    AUTO_BUF struct buf reason = BUF_INIT;
-    struct tl_json root, error;
+    struct fail why = FAIL_INIT;
     struct stat now;
     char sha256[SHA256_HEX];
     memcpy(sha256, c->plugin.sha256, sizeof sha256);
-    struct tl_span said = buf_span(&child->out);
-    if (child->why.status)
-        refuse(c, child->why.text);
-    else if (json_parse(said, &root) == TL_OK && json_get(&root, "error", &error) == TL_OK &&
-             json_text(&error, &reason) == TL_OK)
-        refuse(c, reason.data ? reason.data : "it gives no reason");
-    else if (plugin_read(said, &c->plugin))
-        refuse(c, "what it says about itself cannot be read");
-    else {
-        know(c);
-        memcpy(c->plugin.sha256, sha256, sizeof sha256);
-        if (stat(c->file, &now) == 0 && plugin_cache_same(&c->st, &now))
-            plugin_cache_put(cache, sha256, &c->plugin);
+    if (plugin_child_answer(child, &c->plugin, &why)) {
+        refuse(c, why.text);
+        return;
     }
+    know(c);
+    memcpy(c->plugin.sha256, sha256, sizeof sha256);
+    if (stat(c->file, &now) == 0 && plugin_cache_same(&c->st, &now))
+        plugin_cache_put(cache, sha256, &c->plugin);
 }
 
 static void ask_children(struct scan *s) {

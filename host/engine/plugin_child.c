@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,10 +15,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/confine.h"
 #include "engine/plugin_json.h"
+
+enum { LOADER_GAVE_UP = 127 /* ld.so's exit code for a file that it cannot make sense of */ };
 
 static char self[PATH_MAX];
 
@@ -146,6 +151,9 @@ static void judge(struct running *r, const siginfo_t *end) {
         const char *name = sigabbrev_np(end->si_status);
         fail_set(why, TL_FAILED, "it died of signal %d (SIG%s) while describing itself", end->si_status,
                  name ? name : "?");
+    } else if (!r->child->out.len && end->si_status == LOADER_GAVE_UP) {
+        fail_set(why, TL_FAILED, "the system's loader gave up on it (exit code %d): the file is damaged, build it anew",
+                 end->si_status);
     } else if (!r->child->out.len) {
         fail_set(why, TL_FAILED, "it ended the process (exit code %d) instead of describing itself", end->si_status);
     }
@@ -208,9 +216,37 @@ void plugin_child_run(struct plugin_child *child, size_t n, int deadline_ms) {
     }
 }
 
+int plugin_child_answer(const struct plugin_child *child, struct plugin *out, struct fail *why) {
+    AUTO_BUF struct buf reason = BUF_INIT;
+    struct tl_json root, error;
+    struct tl_span said = buf_span(&child->out);
+    if (child->why.status)
+        return fail_set(why, child->why.status, "%s", child->why.text);
+    if (json_parse(said, &root) == TL_OK && json_get(&root, "error", &error) == TL_OK &&
+        json_text(&error, &reason) == TL_OK)
+        return fail_set(why, TL_INVALID, "%s", reason.data ? reason.data : "it gives no reason");
+    if (plugin_read(said, out))
+        return fail_set(why, TL_INVALID, "what it says about itself cannot be read");
+    return TL_OK;
+}
+
+int plugin_describe(const char *file, struct plugin *out, struct fail *why) {
+    struct plugin_child child = {.file = file};
+    int rc = loader_permitted(file, why);
+    if (rc)
+        return rc;
+    plugin_child_run(&child, 1, PLUGIN_DEADLINE_MS);
+    rc = plugin_child_answer(&child, out, why);
+    buf_free(&child.out);
+    if (!rc)
+        out->file = mem_text(file);
+    return rc;
+}
+
 /* ---- in the child */
 
-static void limit_self(void) {
+/* It may read what loading takes, and say what it is. */
+static void limit_self(const char *file) {
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(2 * PLUGIN_DEADLINE_MS / 1000);
@@ -220,6 +256,9 @@ static void limit_self(void) {
 #if !defined(__SANITIZE_ADDRESS__)
     setrlimit(RLIMIT_DATA, &(struct rlimit){(rlim_t)2 << 30, (rlim_t)2 << 30});
 #endif
+    AUTO_FREE char *copy = mem_text(file);
+    const char *const read[] = {dirname(copy), NULL};
+    confine_here(&(struct confine){.read = read, .offline = true}, NULL);
 }
 
 /* What a constructor prints must not end up in the description. Returns where the description goes. */
@@ -236,8 +275,8 @@ int plugin_describe_main(const char *file) {
     const struct tl_collector *c;
     struct fail why = FAIL_INIT;
     struct buf text = BUF_INIT;
-    limit_self();
     int out = divert_stdout(), code = EXIT_DONE;
+    limit_self(file);
     if (loader_open(file, &c, &why)) {
         struct json_writer w = JSON_WRITER(&text);
         json_object_begin(&w);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "base/utf8.h"
+#include "engine/process.h"
 #include "net/url.h"
 
 struct run_defer {
@@ -168,44 +169,63 @@ static int host_result_name(struct tl_run *pub, const char *name, const char *ty
     return r->result_name ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
 }
 
+/* ---- programs */
+
+static int programs_of(struct run *r, struct process_link **link) {
+    *link = r->backend->programs ? r->backend->programs(r) : NULL;
+    return *link ? TL_OK : run_fail(r, TL_UNSUPPORTED, "invalid", "programs cannot be run here");
+}
+
 static int host_exec(struct tl_run *pub, struct tl_program *p) {
     struct run *r = run_of(pub);
-    if (!r->backend->exec)
-        return run_fail(r, TL_UNSUPPORTED, "invalid", "programs cannot be run here");
+    struct process_link *link;
     struct tl_program own = {0};
+    int rc = programs_of(r, &link);
+    if (rc)
+        return rc;
     RUN_TAKE(own, p);
-    int rc = r->backend->exec(r, &own);
+    rc = process_exec(r, link, &own);
     RUN_GIVE(p, own);
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
 
 static int host_process_start(struct tl_run *pub, const struct tl_program *p) {
     struct run *r = run_of(pub);
+    struct process_link *link;
     struct tl_program own = {0};
-    if (!r->backend->process_start)
-        return run_fail(r, TL_UNSUPPORTED, "invalid", "programs cannot be run here");
+    int rc = programs_of(r, &link);
+    if (rc)
+        return rc;
     RUN_TAKE(own, p);
-    int rc = r->backend->process_start(r, &own);
+    rc = process_start(r, link, &own);
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
 
 static int host_process_write(struct tl_run *pub, struct tl_span text) {
     struct run *r = run_of(pub);
-    int rc = r->backend->process_write ? r->backend->process_write(r, text) : TL_UNSUPPORTED;
+    struct process_link *link;
+    int rc = programs_of(r, &link);
+    rc = rc ? rc : process_write(r, link, text);
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
 
 static int host_process_line(struct tl_run *pub, struct tl_span *line) {
     struct run *r = run_of(pub);
-    int rc = r->backend->process_line ? r->backend->process_line(r, line) : TL_UNSUPPORTED;
+    struct process_link *link;
+    int rc = programs_of(r, &link);
+    rc = rc ? rc : process_line(r, link, line);
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
 
 static int host_process_end(struct tl_run *pub, int *status, struct tl_span *err) {
     struct run *r = run_of(pub);
-    int rc = r->backend->process_end ? r->backend->process_end(r, status, err) : TL_UNSUPPORTED;
+    struct process_link *link;
+    int rc = programs_of(r, &link);
+    rc = rc ? rc : process_end(r, link, status, err);
     return rc == TL_CANCEL ? cancelled(r) : rc;
 }
+
+/* ---- what else there is */
 
 /* What is taken over by the collector is the run's no more; that something was refused stays on record, should it say
  * so in the end. */

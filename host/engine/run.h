@@ -27,17 +27,14 @@ enum {
 };
 
 struct run;
+struct process_link;
 struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*sleep)(struct run *, int64_t us);
     int (*fetch)(struct run *, const struct tl_request *, int attach_fd,
                  struct fetch_answer *);                                  /* TL_OK or TL_CANCEL */
     int (*state_get)(struct run *, const char *key, struct buf *value);   /* TL_NOTFOUND */
+    struct process_link *(*programs)(struct run *);                       /* process.h; NULL: none can be run */
     int (*sitemaps)(struct run *, const char *url, struct tl_list *into); /* in the run's memory */
-    int (*exec)(struct run *, struct tl_program *);
-    int (*process_start)(struct run *, const struct tl_program *);
-    int (*process_write)(struct run *, struct tl_span);
-    int (*process_line)(struct run *, struct tl_span *line);
-    int (*process_end)(struct run *, int *status, struct tl_span *err);
     int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd); /* a new file in staging */
     void (*unattach)(struct run *, const char *staged_name);                                /* away with it again */
     const char *(*cache_dir)(struct run *);

@@ -1,11 +1,11 @@
 /* super_exec.c - programs that collectors ask for, carried out by the supervisor, which has no plugin in it.
  *
- * What may be started, super_exec_ask.c decides. It starts below the collector's cache folder, with an environment made
- * from nothing, no descriptor but 0, 1 and 2 (pipes), in a session of its own, so that it has no terminal to ask for
- * passwords and its whole process group can be signalled, and by way of the shim (shim.h), which ties its life to ours.
- * Nothing here blocks: super_exec_poll, called in every turn of the loop, moves what the pipes take and give; what a
- * slow worker has not read yet is left in the pipe, where it holds up the program. A program that streams is talked to
- * while it runs, under the windows of message.h; of the others the input is there from the start.
+ * What may be started, super_exec_ask.c decides. It starts in the collector's cache folder or below, with an
+ * environment made from nothing, no descriptor but 0, 1 and 2 (pipes), in a session of its own, so that it has no
+ * terminal to ask for passwords and its whole process group can be signalled, and by way of the shim (shim.h), which
+ * ties its life to ours. Nothing here blocks: super_exec_poll, called in every turn of the loop, moves what the pipes
+ * take and give; what a slow worker has not read yet is left in the pipe, where it holds up the program. A program that
+ * streams is talked to while it runs, under the windows of message.h; of the others the input is there from the start.
  *
  * Invariant: a program that was started is waited for by its pid alone, and its group is killed before the pid is given
  * up, so that nothing of it outlives its answer, its job or the supervisor, but what left the group on purpose. When
@@ -117,7 +117,22 @@ static void set_variable(const char **list, size_t *n, const char *entry) {
     list[(*n)++] = entry;
 }
 
-static const char **make_environment(struct super_exec *x, const char *cache_dir) {
+/* Programs that the installation chose have nothing to do with each other: to each a folder by its file's name. */
+static int make_home(struct super_exec *x, const char *cache_dir, struct fail *why) {
+    const char *slash = *x->argv[0] == '/' ? strrchr(x->argv[0], '/') : NULL;
+    AUTO_BUF struct buf path = BUF_INIT;
+    x->home = cache_dir;
+    if (!slash)
+        return TL_OK;
+    buf_printf(&path, "%s%s", cache_dir, slash);
+    x->home = arena_text(&x->memory, path.data, path.len);
+    if (mkdir(path.data, 0700) && errno != EEXIST)
+        return fail_errno(why, TL_FAILED, "cannot make its folder %.300s", path.data);
+    AUTO_CLOSE int fd = open_folder(cache_dir, slash + 1, why); /* and it is no way to elsewhere */
+    return fd < 0 ? why->status : TL_OK;
+}
+
+static const char **make_environment(struct super_exec *x) {
     AUTO_BUF struct buf home = BUF_INIT, tmp = BUF_INIT;
     size_t n = 0, base = 0;
     while (program_environment()[base])
@@ -125,10 +140,10 @@ static const char **make_environment(struct super_exec *x, const char *cache_dir
     const char **list = arena_alloc(&x->memory, (base + x->envc + 4) * sizeof *list);
     for (size_t i = 0; i < base; i++)
         list[n++] = program_environment()[i];
-    buf_printf(&home, "HOME=%s", cache_dir);
+    buf_printf(&home, "HOME=%s", x->home);
     set_variable(list, &n, "PATH=" PROGRAM_PATH);
     set_variable(list, &n, arena_text(&x->memory, home.data, home.len));
-    buf_printf(&tmp, "TMPDIR=%s", cache_dir);
+    buf_printf(&tmp, "TMPDIR=%s", x->home);
     if (x->offline) /* it can write nowhere else */
         set_variable(list, &n, arena_text(&x->memory, tmp.data, tmp.len));
     for (uint32_t i = 0; i < x->envc; i++)
@@ -168,7 +183,7 @@ static char *unconst(const char *text) {
 }
 
 /* By way of the shim. */
-static int spawn_program(struct super_exec *x, const char *file, int folder, const char *cache_dir, const int end[4]) {
+static int spawn_program(struct super_exec *x, const char *file, int folder, const int end[4]) {
     char parent[16];
     char **argv = arena_alloc(&x->memory, (x->argc + 7) * sizeof *argv);
     size_t n = 0;
@@ -177,12 +192,12 @@ static int spawn_program(struct super_exec *x, const char *file, int folder, con
     argv[n++] = unconst(SHIM_ARGUMENT);
     argv[n++] = unconst(x->offline ? SHIM_OFFLINE : SHIM_ONLINE);
     argv[n++] = parent;
-    argv[n++] = unconst(cache_dir);
+    argv[n++] = unconst(x->home);
     argv[n++] = unconst(file);
     for (uint32_t i = 0; i < x->argc; i++)
         argv[n++] = unconst(x->argv[i]);
     argv[n] = NULL;
-    return spawn(&x->pid, argv, (char *const *)(uintptr_t)make_environment(x, cache_dir), folder, end, 4);
+    return spawn(&x->pid, argv, (char *const *)(uintptr_t)make_environment(x), folder, end, 4);
 }
 
 /* ---- the guard */
@@ -218,10 +233,9 @@ static void guard_end(struct super *s) {
 }
 
 static int start(struct super *s, struct super_exec *x, const struct super_job *j, struct fail *why) {
-    const char *cache_dir = j->collector->cache_dir;
     AUTO_BUF struct buf file = BUF_INIT;
     int end[4][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    AUTO_CLOSE int folder = open_folder(cache_dir, x->cwd, why);
+    AUTO_CLOSE int folder = make_home(x, j->collector->cache_dir, why) ? -1 : open_folder(x->home, x->cwd, why);
     if (folder < 0 || find_program(x->argv[0], &file, why))
         return why->status;
     guard_start(s);
@@ -238,7 +252,7 @@ static int start(struct super *s, struct super_exec *x, const struct super_job *
     for (int i = 0; i < 4 && opened; i++)
         fcntl(mine[i], F_SETFL, O_NONBLOCK);
     if (opened)
-        rc = spawn_program(x, file.data, folder, cache_dir, theirs);
+        rc = spawn_program(x, file.data, folder, theirs);
     for (int i = 0; i < 4; i++)
         if (theirs[i] >= 0)
             close(theirs[i]);

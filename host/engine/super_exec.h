@@ -9,7 +9,8 @@ struct super_exec {
     struct arena memory;
     const char **argv, **env; /* NULL-ended */
     uint32_t argc, envc;
-    const char *cwd; /* NULL: the cache folder itself */
+    const char *home; /* what it may call its own: the cache folder, or one in it for a program of its own path */
+    const char *cwd;  /* below it; NULL: home itself */
     bool stream, offline;
     struct buf input; /* not taken by the program yet, from `fed` on */
     size_t fed;

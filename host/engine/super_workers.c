@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/cache_folder.h"
 #include "engine/program.h"
 #include "engine/secret.h"
 #include "engine/super_inside.h"
@@ -22,24 +23,6 @@ enum { IDLE_US = 5000000, LONGEST_RESPAWN_US = 3200000, DEATHS_GUILTY = 25, DEAT
 enum { AHEAD = 4 }; /* claimed for a worker, for each that it runs at once: a commit must not starve it */
 
 /* ---- collectors */
-
-static char *make_cache_dir(const struct super *s, const char *name) {
-    AUTO_BUF struct buf path = BUF_INIT;
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (base && *base == '/')
-        buf_printf(&path, "%s/trotline/collectors", base);
-    else
-        buf_printf(&path, "%s/.cache/trotline/collectors", home && *home == '/' ? home : s->config->folder);
-    buf_printf(&path, "/%s", name);
-    for (char *c = path.data + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            mkdir(path.data, 0700);
-            *c = '/';
-        }
-    mkdir(path.data, 0700);
-    return mem_text(path.data);
-}
 
 struct super_collector *super_collector(struct super *s, const char *name) {
     for (struct super_collector *c = s->collector; c; c = c->next)
@@ -54,7 +37,7 @@ struct super_collector *super_collector(struct super *s, const char *name) {
         free(c);
         return NULL;
     }
-    c->cache_dir = make_cache_dir(s, p->name);
+    c->cache_dir = cache_folder(s->config->folder, p->name);
     c->next = s->collector;
     s->collector = c;
     return c;

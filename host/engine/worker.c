@@ -26,8 +26,7 @@ void worker_job_free(struct job *j) {
     run_free(j->run);
     buf_free(&j->learned);
     buf_free(&j->answer);
-    buf_free(&j->answer_err);
-    worker_process_free(j);
+    process_free(&j->programs);
     free(j);
 }
 

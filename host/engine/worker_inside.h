@@ -3,6 +3,7 @@
 #define TROTLINE_ENGINE_WORKER_INSIDE_H
 #include "engine/coroutine.h"
 #include "engine/message.h"
+#include "engine/process.h"
 #include "engine/run.h"
 #include "engine/shared.h"
 #include "engine/tagset.h"
@@ -37,8 +38,8 @@ struct job {
     /* an answer that the supervisor owes */
     bool awaiting, answered;
     int answer_status;
-    struct buf answer, answer_err;
-    struct worker_process *process; /* a program that it talks to, or NULL */
+    struct buf answer;
+    struct process_link programs;
     struct job *next;
 };
 struct worker {
@@ -76,15 +77,6 @@ struct worker {
 extern const struct run_backend worker_backend; /* worker_services.c */
 const char *worker_secret_value(void *ctx, const struct tl_secret *secret, struct tl_span origin);
 const struct tl_secret *worker_secret_find(void *ctx, const char *name);
-/* An EXEC message of this job in worker_self->message, not sent yet. */
-int worker_exec_message(struct run *r, const struct tl_program *p, uint8_t flags);
-/* worker_process.c */
-int worker_process_start(struct run *r, const struct tl_program *p);
-int worker_process_write(struct run *r, struct tl_span text);
-int worker_process_line(struct run *r, struct tl_span *line);
-int worker_process_end(struct run *r, int *status, struct tl_span *err);
-bool worker_process_hear(struct job *j, struct message *m); /* true: its run waits for that */
-void worker_process_free(struct job *j);
 /* worker_report.c: the document into staging, wishes, and the closing message */
 void worker_report(struct worker *w, struct job *j);
 /* worker_crash.c */

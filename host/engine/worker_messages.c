@@ -126,29 +126,19 @@ static void wake(struct worker *w, struct job *j) {
 
 static void hear_answer(struct worker *w, struct message *m) {
     struct job *j = find_job(w, message_get_i64(m));
-    if (j && j->process && m->type != MESSAGE_STATE) {
-        if (worker_process_hear(j, m))
-            wake(w, j);
-        return;
-    }
     if (!j || !j->awaiting)
         return;
-    if (m->type == MESSAGE_EXEC_PART) {
-        bool err = message_get_u8(m);
-        struct tl_span part = message_get_span(m);
-        buf_add(err ? &j->answer_err : &j->answer, part.ptr, part.len);
-        return;
-    }
     j->answer_status = (int)message_get_i64(m);
-    if (m->type == MESSAGE_STATE) {
-        struct tl_span value = message_get_span(m);
-        buf_add(&j->answer, value.ptr, value.len);
-    } else if (j->answer_status < 0) { /* why; what the program had said by then matters less */
-        buf_reset(&j->answer_err);
-        buf_text(&j->answer_err, message_get_text(m));
-    }
+    struct tl_span value = message_get_span(m);
+    buf_add(&j->answer, value.ptr, value.len);
     j->answered = true;
     wake(w, j);
+}
+
+static void hear_of_program(struct worker *w, struct message *m) {
+    struct job *j = find_job(w, message_get_i64(m));
+    if (j && process_hear(&j->programs, m))
+        wake(w, j);
 }
 
 static void hear_one(struct worker *w, struct message *m) {
@@ -179,10 +169,12 @@ static void hear_one(struct worker *w, struct message *m) {
         break;
     }
     case MESSAGE_STATE:
+        hear_answer(w, m);
+        break;
     case MESSAGE_EXEC_PART:
     case MESSAGE_EXEC_END:
     case MESSAGE_EXEC_TAKEN:
-        hear_answer(w, m);
+        hear_of_program(w, m);
         break;
     case MESSAGE_QUIT:
         w->quit = true;

@@ -134,7 +134,6 @@ static int ask_supervisor(struct job *j) {
     j->awaiting = true;
     j->answered = false;
     buf_reset(&j->answer);
-    buf_reset(&j->answer_err);
     port_send(&worker_self->port, &worker_self->message);
     while (!j->answered && !j->cancel)
         coroutine_wait();
@@ -245,52 +244,24 @@ static int service_sitemaps(struct run *r, const char *url, struct tl_list *into
                : TL_OK;
 }
 
-int worker_exec_message(struct run *r, const struct tl_program *p, uint8_t flags) {
-    struct buf *m = &worker_self->message;
-    message_start(m, MESSAGE_EXEC);
-    message_i64(m, job_of(r)->key);
-    message_u8(m, (uint8_t)(flags | (p->flags & TL_OFFLINE ? EXEC_OFFLINE : 0)));
-    message_text(m, p->cwd);
-    message_i64(m, p->timeout_ms);
-    message_i64(m, (int64_t)p->max_output);
-    const char *const *lists[] = {p->argv, p->env};
-    for (size_t k = 0; k < COUNT_OF(lists); k++) {
-        uint32_t n = 0;
-        while (lists[k] && lists[k][n])
-            n++;
-        message_u32(m, n);
-        for (uint32_t i = 0; i < n; i++)
-            message_text(m, lists[k][i]);
-    }
-    message_span(m, p->input);
-    if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0])
-        return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB",
-                        MESSAGE_MAX / 1024);
-    return TL_OK;
+/* ---- programs, which the supervisor carries out */
+
+static void wait_on_coroutine(void *ctx) {
+    (void)ctx;
+    coroutine_wait();
 }
 
-static int service_exec(struct run *r, struct tl_program *p) {
+static struct process_link *service_programs(struct run *r) {
     struct job *j = job_of(r);
-    if (j->cancel)
-        return TL_CANCEL;
-    if (j->process)
-        return run_fail(r, TL_INVALID, "invalid", "exec: one program at a time; the one before was not ended");
-    int rc = worker_exec_message(r, p, 0);
-    if (!rc)
-        rc = ask_supervisor(j);
-    if (rc)
-        return rc;
-    if (j->answer_status < 0)
-        return run_fail(r, j->answer_status, "exec", "%.*s: %.*s", 200, p->argv[0],
-                        (int)(j->answer_err.len < 800 ? j->answer_err.len : 800),
-                        j->answer_err.data ? j->answer_err.data : "");
-    p->status = j->answer_status;
-    p->out = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer)), j->answer.len};
-    p->err = (struct tl_span){arena_span(&r->arena, buf_span(&j->answer_err)), j->answer_err.len};
-    buf_shrink(&j->answer, 65536);
-    buf_shrink(&j->answer_err, 65536);
-    return p->out.ptr && p->err.ptr ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+    j->programs.port = &worker_self->port;
+    j->programs.message = &worker_self->message;
+    j->programs.key = j->key;
+    j->programs.cancel = &j->cancel;
+    j->programs.wait = wait_on_coroutine;
+    return &j->programs;
 }
+
+/* ---- files */
 
 static int service_attach(struct run *r, const char *name, char *staged, size_t room, int *fd) {
     AUTO_BUF struct buf path = BUF_INIT, name_of = BUF_INIT;
@@ -330,11 +301,7 @@ const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .sitemaps = service_sitemaps,
                                            .state_get = service_state_get,
                                            .validators = service_validators,
-                                           .exec = service_exec,
-                                           .process_start = worker_process_start,
-                                           .process_write = worker_process_write,
-                                           .process_line = worker_process_line,
-                                           .process_end = worker_process_end,
+                                           .programs = service_programs,
                                            .attach = service_attach,
                                            .unattach = service_unattach,
                                            .cache_dir = service_cache_dir,

@@ -117,7 +117,8 @@ static int no_memory(struct talk *t) {
 
 /* ---- speaking to the program */
 
-/* One that has ended hears nothing; how it ended is found out by reading on. */
+/* One that has ended by itself hears nothing; how it ended is found out by reading on. One that was stopped is not
+ * obeyed any more, whatever it had said before. */
 static int flush(struct talk *t) {
     if (t->out.lost)
         return no_memory(t);
@@ -383,10 +384,22 @@ static int do_log(struct talk *t, const struct request *q) {
     return TL_OK;
 }
 
+/* Keys are the program's own: those of others have another name in front. */
+static const char *state_key(struct talk *t, const char *key) {
+    size_t program = strlen(t->program), len = strlen(key);
+    char *own = *key ? tl_alloc(t->run, program + len + 2) : NULL;
+    if (!own)
+        return "";
+    memcpy(own, t->program, program);
+    own[program] = '/';
+    memcpy(own + program + 1, key, len);
+    return own;
+}
+
 static int do_state_get(struct talk *t, const struct request *q) {
     struct tl_span value = {0};
     const char *key = text_of(t, q, KEY);
-    int rc = tl_state_get(t->run, key, &value);
+    int rc = tl_state_get(t->run, state_key(t, key), &value);
     if (rc && rc != TL_NOTFOUND)
         return wrong_call(t, rc);
     text_word(&t->out, "{\"op\":\"state\"");
@@ -400,7 +413,7 @@ static int do_state_put(struct talk *t, const struct request *q) {
     wire_unescape(&t->body, q->at[VALUE].raw);
     if (t->body.lost || memchr(t->body.ptr, '\0', t->body.len))
         return wrong(t, "the value holds U+0000, or there is no memory");
-    int rc = tl_state_put(t->run, text_of(t, q, KEY), (struct tl_span){t->body.ptr, t->body.len});
+    int rc = tl_state_put(t->run, state_key(t, text_of(t, q, KEY)), (struct tl_span){t->body.ptr, t->body.len});
     return rc ? wrong_call(t, rc) : TL_OK;
 }
 

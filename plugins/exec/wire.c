@@ -61,15 +61,32 @@ bool wire_is_utf8(struct tl_span s) {
     return true;
 }
 
+/* What moves the cursor, or turns the text around it: C0, DEL and C1, separators of lines and paragraphs, and the marks
+ * of direction (UAX #9). */
+static bool is_control(const char *at, size_t length) {
+    const unsigned char *s = (const unsigned char *)at;
+    if (length == 1)
+        return *s < ' ' || *s == 0x7F;
+    unsigned code =
+        length == 2 ? (s[0] & 31u) << 6 | (s[1] & 63u) : (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[length - 1] & 63u);
+    if (length == 2)
+        return code < 0xA0 || code == 0x61C;
+    return length == 3 && (code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+                           (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF);
+}
+
 void wire_mend(char *text) {
+    char *to = text;
     for (size_t left = strlen(text), n; left; text += n, left -= n) {
         size_t length = utf8_length((const unsigned char *)text, left);
         n = length ? length : 1;
-        if (length == 0)
-            *text = '?';
-        else if ((unsigned char)*text < ' ' || *text == 0x7F)
-            *text = ' ';
+        if (length == 0 || is_control(text, length))
+            *to++ = length ? ' ' : '?';
+        else
+            for (size_t i = 0; i < n; i++)
+                *to++ = text[i];
     }
+    *to = '\0';
 }
 
 static void escape(struct text *t, unsigned char c) {

@@ -16,7 +16,7 @@ void text_add(struct text *t, const char *ptr, size_t len);
 void text_word(struct text *t, const char *word);
 
 bool wire_is_utf8(struct tl_span s);
-void wire_mend(char *text);                      /* one line of UTF-8, in place */
+void wire_mend(char *text); /* in place: one line of UTF-8, without controls and marks of direction */
 void wire_string(struct text *t, const char *s); /* a JSON string, or null for NULL; what is no UTF-8 becomes U+FFFD */
 void wire_escape(struct text *t, struct tl_span s); /* the inside of a JSON string, of what is UTF-8 */
 void wire_base64(struct text *t, struct tl_span bytes);

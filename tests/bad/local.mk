@@ -8,6 +8,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/deep.la \
 	tests/bad/describe_crash.la \
 	tests/bad/describe_exit.la \
+	tests/bad/describe_prying.la \
 	tests/bad/describe_spin.la \
 	tests/bad/greedy.la \
 	tests/bad/hang.la \
@@ -53,6 +54,10 @@ tests_bad_describe_exit_la_SOURCES = tests/bad/describe_exit.c
 tests_bad_describe_exit_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_describe_exit_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_describe_exit_la_LDFLAGS = $(BAD_LDFLAGS)
+tests_bad_describe_prying_la_SOURCES = tests/bad/describe_prying.c
+tests_bad_describe_prying_la_CFLAGS = $(BAD_CFLAGS)
+tests_bad_describe_prying_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_bad_describe_prying_la_LDFLAGS = $(BAD_LDFLAGS)
 tests_bad_describe_spin_la_SOURCES = tests/bad/describe_spin.c
 tests_bad_describe_spin_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_describe_spin_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)

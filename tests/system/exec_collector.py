@@ -38,6 +38,10 @@ class Programs(World):
                        f"collectors: {{exec: {{options: {{programs: {json.dumps(listed)}}}}}}}\n{config}")
         self.cache = self.dir / ".cache/trotline/collectors/exec"
 
+    def home(self, name):
+        """The folder of a program's own."""
+        return self.cache / name
+
     def put(self, name, text, mode=0o755):
         path = self.dir / "programs" / name
         path.write_text(text if text.startswith("#!") else SAY + text)
@@ -218,7 +222,7 @@ def kept_from():
         note("this kernel has no Landlock: files are not looked at")
     eq("it gains no privileges", own["privileges"], "1")
     eq("its environment is its own", {k: v["environ"].get(k) for k in ("HOME", "TMPDIR", "PATH", "USER", "TROTLINE")},
-       {"HOME": str(w.cache), "TMPDIR": str(w.cache), "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": None, "TROTLINE": None})
+       {"HOME": str(w.home("probe")), "TMPDIR": str(w.home("probe")), "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": None, "TROTLINE": None})
     # a program of tl_exec, declared by name, keeps the network: git needs it
     r = w.tl("run", w.crawl("named", {"collector": "runs", "args": {"program": "cat", "args": ["/proc/self/status"]}}))
     text = w.documents(r.root)
@@ -300,6 +304,7 @@ def bad():
            "signal": ("print('{\"op\":', end='', flush=True)\nos.kill(os.getpid(), signal.SIGSEGV)", ["died of signal 11"]),
            "done-and-fails": ("say(op='put', dataset='result', text='x')\nsay(op='done')\nsys.exit(4)", ["said that it was done, but ended with status 4"]),
            "own-reason": ("say(op='done', status='failed', error='the shop is shut')", ["own-reason: the shop is shut"]),
+           "marks": ("say(op='done', status='failed', error='a\\u009bb\\u202ec\\u2066d\\u200fe\\u2028f\\u061cg\\x7fh \u00e9\u20ac')", ["marks: a b c d e f g h \u00e9\u20ac"]),
            "nothing": ("say(op='done')", ["put nothing"]),
            "refused": ("say(op='done', status='refused')", ["it gave no reason"])}
     w = Programs({name: text for name, (text, _) in out.items()})
@@ -309,6 +314,37 @@ def bad():
         name = json.loads(row["payload"])["program"].rsplit("/", 1)[1]
         fails(f"bad: {name}", (row, d), *out[name][1])
     none("bad: lake and catalog agree", w.faults(w.ended.root))
+
+
+def void():
+    """What a program had said when it was stopped, and was not done by then, is not done."""
+    site = Site(script=NO_ROBOTS + "on /slow\n  delay 3000\n  page slow\non /never\n  page never\n")
+    w = Programs({"hasty": "say(op='fetch', url=payload['base'] + '/slow')\nsay(op='fetch', url=payload['base'] + '/never')\n"
+                           "say(op='put', dataset='result', text='x')\nsay(op='done')\ntime.sleep(1000)\n"})
+    [run] = w.run("void", w.line("hasty", {"base": site.base}, "1s"))
+    fails("a program that is stopped while its request is under way has failed", run, "did not end within")
+    eq("and what it had asked for behind that is not asked", site.asked(), {"/slow": 1})
+    site.close()
+
+
+def apart():
+    """Programs have nothing in common but the collector."""
+    word = "a = ask(op='state_get', key='k')\nsay(op='put', dataset='values', key='state', json=[a['key'], a['value']])\n" \
+        "say(op='put', dataset='values', key='files', json=sorted(os.listdir(os.environ['HOME'])))\nopen('mine', 'w').write('x')\n" \
+        "try:\n  open('../other', 'w')\n  up = 'written'\nexcept OSError as e:\n  up = e.errno\nsay(op='put', dataset='values', key='up', json=up)\n" \
+        "say(op='state_put', key='k', value=payload['who'])\nsay(op='done')\n"
+    w = Programs({"ours": word, "theirs": word})
+    first = {json.loads(row["payload"])["input"]["who"]: w.values(d) for row, d in w.run("apart", *[w.line(n, {"who": n}) for n in ("ours", "theirs")])}
+    eq("at first nothing is there", [first[n]["files"] for n in ("ours", "theirs")], [[], []])
+    again = {json.loads(row["payload"])["input"]["who"]: w.values(d) for row, d in w.run("apart", *[w.line(n, {"who": n}) for n in ("ours", "theirs")])}
+    eq("each has the state that it kept, under its own key", [again[n]["state"] for n in ("ours", "theirs")], [["k", "ours"], ["k", "theirs"]])
+    eq("and its own files", [again[n]["files"] for n in ("ours", "theirs")], [["mine"], ["mine"]])
+    if Path("/sys/kernel/security/landlock").exists() or again["ours"]["up"] != "written":
+        eq("what is beside them is out of reach", [again[n]["up"] for n in ("ours", "theirs")], [13, 13])
+    w.home("ours").rename(w.dir / "moved")
+    w.home("ours").symlink_to(w.dir / "moved")
+    runs = {json.loads(row["payload"])["input"]["who"]: (row, d) for row, d in w.run("apart", w.line("ours", {"who": "ours"}))}
+    fails("a folder that is a symlink is not entered", runs["ours"], "symlink")
 
 
 def stops():
@@ -321,13 +357,13 @@ def stops():
     site = Site(script=NO_ROBOTS + "on /big\n  type text/plain\n  body-fill abcdefgh 1M\n")
     runs = {json.loads(row["payload"])["program"].rsplit("/", 1)[1]: (row, d)
             for row, d in w.run("stops", *[w.line(n, {"url": site.base + "/big"}, "2s") for n in ("sleeps", "stubborn", "talks", "lingers", "deaf")])}
-    pids = {n: [int(p) for p in (w.cache / f"{n}.pid").read_text().split()] for n in runs}
+    pids = {n: [int(p) for p in (w.home(n) / f"{n}.pid").read_text().split()] for n in runs}
     for name in runs:
         fails(f"{name}: it is stopped at its time", runs[name], "did not end within")
         ok(f"{name}: and is gone, with all that it started", gone(*pids[name]))
     none("stops: lake and catalog agree", w.faults(w.ended.root))
     [run] = w.run("leash", w.line("sleeps"), leash="{hosts: [127.0.0.1], time: 2s}")
-    ok("the leash's time ends it, too", run[0]["status"] in ("failed", "refused") and gone(*map(int, (w.cache / "sleeps.pid").read_text().split())), run[0])
+    ok("the leash's time ends it, too", run[0]["status"] in ("failed", "refused") and gone(*map(int, (w.home("sleeps") / "sleeps.pid").read_text().split())), run[0])
     site.close()
 
 
@@ -509,7 +545,7 @@ def orphans():
     crawl = w.crawl("orphans", *[w.line(n, {"i": i}) for n in ("silent", "shell") for i in range(2)], leash="{hosts: [127.0.0.1]}")
 
     def started():
-        files = [p for p in w.cache.glob("*.pid") if len(p.read_text().split()) == 2]
+        files = [p for p in w.cache.glob("*/*.pid") if len(p.read_text().split()) == 2]
         return [int(x) for p in files for x in p.read_text().split()] if len(files) == 4 else None
 
     def left():
@@ -517,12 +553,12 @@ def orphans():
         found = []
         for entry in Path("/proc").iterdir():
             with contextlib.suppress(OSError):
-                if entry.name.isdigit() and os.readlink(entry / "cwd") == str(w.cache) and alive(int(entry.name)):
+                if entry.name.isdigit() and os.readlink(entry / "cwd").startswith(str(w.cache)) and alive(int(entry.name)):
                     found.append(int(entry.name))
         return found
 
     for number in (signal.SIGKILL, signal.SIGTERM):
-        for p in w.cache.glob("*.pid"):
+        for p in w.cache.glob("*/*.pid"):
             p.unlink()
         child = w.start("run", crawl)
         pids = until("four programs", started)
@@ -544,7 +580,7 @@ def many():
     runs = w.run("many", *[w.line("one", {"i": i}) for i in range(40)])
     eq("many: all come to their turn", sorted(d.dataset("result")["data"] for _, d in runs), list(range(40)))
     now, most = 0, 0
-    for mark in (w.cache / "many").read_text().split():
+    for mark in (w.home("one") / "many").read_text().split():
         now += 1 if mark == "+" else -1
         most = max(most, now)
     ok("many: sixteen at once, and no more", now == 0 and 1 < most <= 16, now, most)
@@ -553,4 +589,4 @@ def many():
 if not EXEC.exists():
     print(f"Bail out! {EXEC} is not there")
     sys.exit(1)
-main(examples, kept_from, which, bad, stops, talk, verdicts, children, orphans, many)
+main(examples, kept_from, which, bad, void, apart, stops, talk, verdicts, children, orphans, many)

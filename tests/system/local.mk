@@ -3,6 +3,7 @@ SYSTEM_TESTS += tests/system/abi.sh
 SYSTEM_TESTS += tests/system/avro_readers.py
 SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh
+SYSTEM_TESTS += tests/system/collect.py
 SYSTEM_TESTS += tests/system/collector.sh
 SYSTEM_TESTS += tests/system/contract.sh
 SYSTEM_TESTS += tests/system/cookbook.sh
