@@ -8,10 +8,15 @@ host_libhost_a_SOURCES += \
 	host/base/fail.h \
 	host/base/fault.c \
 	host/base/fault.h \
+	host/base/file.c \
+	host/base/file.h \
 	host/base/hash.c \
 	host/base/hash.h \
 	host/base/json.c \
 	host/base/json.h \
+	host/base/json_canonical.c \
+	host/base/json_number.c \
+	host/base/json_number.h \
 	host/base/json_write.c \
 	host/base/json_write.h \
 	host/base/log.c \
@@ -160,6 +165,18 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_urls.c \
 	host/store/store.h \
 	host/store/tables.h \
+	host/fanin/context.c \
+	host/fanin/context.h \
+	host/fanin/fanin.c \
+	host/fanin/fanin.h \
+	host/fanin/fanin_inside.h \
+	host/fanin/fanin_merge.c \
+	host/fanin/fanin_publish.c \
+	host/fanin/fanin_write.c \
+	host/fanin/leg.c \
+	host/fanin/leg.h \
+	host/fanin/week.c \
+	host/fanin/week.h \
 	host/engine/args.c \
 	host/engine/args.h \
 	host/engine/args_fill.c \
@@ -197,6 +214,8 @@ host_libhost_a_SOURCES += \
 	host/engine/elf.h \
 	host/engine/leash.c \
 	host/engine/leash.h \
+	host/engine/legs.c \
+	host/engine/legs.h \
 	host/engine/loader.c \
 	host/engine/loader_check.h \
 	host/engine/lock.c \
@@ -246,6 +265,8 @@ host_libhost_a_SOURCES += \
 	host/engine/shared.h \
 	host/engine/shim.c \
 	host/engine/shim.h \
+	host/engine/sources.c \
+	host/engine/sources.h \
 	host/engine/super.c \
 	host/engine/super.h \
 	host/engine/super_begin.c \
@@ -289,9 +310,11 @@ host_libhost_a_SOURCES += \
 	host/cmd/collect.c \
 	host/cmd/commands.h \
 	host/cmd/compact.c \
+	host/cmd/context.c \
 	host/cmd/convert.c \
 	host/cmd/diff.c \
 	host/cmd/doctor.c \
+	host/cmd/fanin.c \
 	host/cmd/help.c \
 	host/cmd/help.h \
 	host/cmd/lineage.c \

@@ -53,4 +53,11 @@ enum { JSON_CANONICAL_MAX = 1 << 20 };
  * not valid JSON, a name twice in one object, a lone surrogate (it has no UTF-8), longer than JSON_CANONICAL_MAX.
  * TL_FAILED: out is full. */
 int json_canonical(struct tl_span text, struct buf *out);
+
+enum { JSON_PYTHON_MAX = 64 << 20 };
+#define JSON_PYTHON_NAME "pyjson-v1"
+/* The same with one spelling of each number (json_number.h): "pyjson-v1", the bytes that Python's json.dumps(value,
+ * sort_keys=True, separators=(",", ":"), ensure_ascii=False) gives, which checksums of fan-in are taken over. Refuses
+ * what json_canonical refuses, longer than JSON_PYTHON_MAX, and numbers that no double can hold. */
+int json_python(struct tl_span text, struct buf *out);
 #endif
