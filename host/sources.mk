@@ -48,8 +48,12 @@ host_libhost_a_SOURCES += \
 	host/net/feed_capture.h \
 	host/net/feed_fields.c \
 	host/net/feed_fields.h \
+	host/net/feed_identity.c \
+	host/net/feed_identity.h \
 	host/net/feed_inside.h \
 	host/net/feed_json.c \
+	host/net/feed_write.c \
+	host/net/feed_write.h \
 	host/net/feed_xml.c \
 	host/net/fetch.c \
 	host/net/fetch.h \
@@ -175,6 +179,7 @@ host_libhost_a_SOURCES += \
 	host/fanin/fanin_write.c \
 	host/fanin/leg.c \
 	host/fanin/leg.h \
+	host/fanin/leg_complete.c \
 	host/fanin/week.c \
 	host/fanin/week.h \
 	host/engine/args.c \
@@ -210,6 +215,8 @@ host_libhost_a_SOURCES += \
 	host/engine/convert_own_main.c \
 	host/engine/coroutine.c \
 	host/engine/coroutine.h \
+	host/engine/crawl_fanin.c \
+	host/engine/crawl_fanin.h \
 	host/engine/elf.c \
 	host/engine/elf.h \
 	host/engine/leash.c \
@@ -255,6 +262,7 @@ host_libhost_a_SOURCES += \
 	host/engine/run.c \
 	host/engine/run.h \
 	host/engine/run_facts.c \
+	host/engine/run_fanin.c \
 	host/engine/run_fetch.c \
 	host/engine/run_output.c \
 	host/engine/run_read.c \

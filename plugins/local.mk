@@ -9,6 +9,12 @@ plugins_http_http_la_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_http_http_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_http_http_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
+pluginexec_LTLIBRARIES += plugins/feed/feed.la
+plugins_feed_feed_la_SOURCES = plugins/feed/feed.c plugins/feed/match.c plugins/feed/match.h
+plugins_feed_feed_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_feed_feed_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+plugins_feed_feed_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+
 pluginexec_LTLIBRARIES += plugins/exec/exec.la
 plugins_exec_exec_la_SOURCES = plugins/exec/exec.c plugins/exec/wire.c plugins/exec/wire.h
 plugins_exec_exec_la_CFLAGS = $(PLUGIN_CFLAGS)

@@ -113,6 +113,13 @@ enum tl_json_type { TL_JSON_NULL, TL_JSON_BOOL, TL_JSON_NUMBER, TL_JSON_STRING, 
 struct tl_json { enum tl_json_type type; struct tl_span raw, key; uint64_t at; }; /* raw: verbatim, never NUL-ended */
 struct tl_lineage { uint32_t struct_size; const char *run_id, *root_id, *parent_id; int depth;
                     const char *crawl, *org, *project, *target; };
+struct tl_context {        /* 1.2: the run context that all legs of a fan-in share */
+    uint32_t struct_size;
+    struct tl_span json;   /* the whole of it */
+    const char *run_id, *week;
+    const char *since, *until;  /* 2026-06-01T00:00:00Z; since is inclusive, until exclusive */
+    int64_t since_us, until_us;
+};
 struct tl_document { uint32_t struct_size; const char *result_id, *run_id, *collector, *url; struct tl_span raw; };
 
 struct tl_run { const struct tl_host *host; }; /* the host's own fields follow */
@@ -154,6 +161,10 @@ struct tl_host { /* append only */
     const char *(*reason)(struct tl_run *);
     int (*sitemap)(struct tl_run *, const struct tl_response *, struct tl_html *); /* 1.2: from here on */
     int (*sitemaps)(struct tl_run *, const char *url, struct tl_list *);
+    int (*feed)(struct tl_run *, const struct tl_response *, struct tl_span *json);
+    int (*context)(struct tl_run *, struct tl_context *);
+    int (*artifact)(struct tl_run *, const char *dataset, struct tl_span json);
+    const char *(*json_quote)(struct tl_run *, struct tl_span text);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -235,6 +246,24 @@ static inline int tl_sitemap(struct tl_run *r, const struct tl_response *a, stru
 static inline int tl_sitemaps(struct tl_run *r, const char *url, struct tl_list *list) {
     return TL_HAS(r->host, sitemaps) ? r->host->sitemaps(r, url, list) : TL_UNSUPPORTED;
 }
+/* A syndication feed of any kind (RSS, Atom, JSON Feed) as one JSON object: format, title, entries and so on, as `trotline probe
+ * feed` prints it. TL_NOTFOUND: no feed; json then has `error`, and `alternates`: the feeds that a page names. */
+static inline int tl_feed(struct tl_run *r, const struct tl_response *a, struct tl_span *json) {
+    return TL_HAS(r->host, feed) ? r->host->feed(r, a, json) : TL_UNSUPPORTED;
+}
+/* TL_NOTFOUND: this crawl has none. A collector never computes its own window. */
+static inline int tl_run_context(struct tl_run *r, struct tl_context *c) {
+    return TL_HAS(r->host, context) ? r->host->context(r, c) : TL_NOTFOUND;
+}
+/* Puts the artifact of a leg, completed: json has source_id, status, articles, metrics, error; or shard_id, repositories,
+ * api_metrics. The host adds version, run context and checksum, sorts, and refuses what a merge would reject. */
+static inline int tl_artifact(struct tl_run *r, const char *dataset, struct tl_span json) {
+    return TL_HAS(r->host, artifact) ? r->host->artifact(r, dataset, json) : TL_UNSUPPORTED;
+}
+/* The text as a JSON string, with its quotes; NULL: beyond the run's memory. */
+static inline const char *tl_json_quote(struct tl_run *r, struct tl_span text) {
+    return TL_HAS(r->host, json_quote) ? r->host->json_quote(r, text) : NULL;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -262,5 +291,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
 /* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
  * 1.0  2026-11  first
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
- * 1.2  2026-12  tl_host: sitemap, sitemaps; tl_request: flags */
+ * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote; tl_request: flags; tl_context */
 #endif

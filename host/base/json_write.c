@@ -282,6 +282,14 @@ void json_member_span(struct json_writer *w, const char *key, struct tl_span tex
     json_put_string(w, text);
 }
 
+void json_member_spans(struct json_writer *w, const char *key, const struct tl_span *text, size_t count) {
+    json_put_key(w, key);
+    json_array_begin(w);
+    for (size_t i = 0; i < count; i++)
+        json_put_string(w, text[i]);
+    json_array_end(w);
+}
+
 void json_member_int(struct json_writer *w, const char *key, int64_t n) {
     json_put_key(w, key);
     json_put_int(w, n);

@@ -35,6 +35,7 @@ void json_put_raw(struct json_writer *w,
 
 void json_member_string(struct json_writer *w, const char *key, const char *text); /* NULL: null */
 void json_member_span(struct json_writer *w, const char *key, struct tl_span text);
+void json_member_spans(struct json_writer *w, const char *key, const struct tl_span *text, size_t count); /* an array */
 void json_member_int(struct json_writer *w, const char *key, int64_t n);
 void json_member_uint(struct json_writer *w, const char *key, uint64_t n);
 void json_member_real(struct json_writer *w, const char *key, double n);

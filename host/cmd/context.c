@@ -1,71 +1,40 @@
 /* context.c - trotline context: the run context that all legs of a crawl share. */
-#include "fanin/context.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
 #include "cmd/commands.h"
+#include "engine/crawl_fanin.h"
 
 enum { FILES_MAX = 10000 };
 struct asked {
     const char *week, *source, *topic, *now;
-    struct context_file *code;
-    const char **path; /* of each code file */
-    size_t count, room, path_room;
+    const char **code;
+    size_t count, room;
 };
 
-static void add_code(struct asked *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    size_t n = a->count;
-    MEM_GROW(a->code, n, a->room);
-    MEM_GROW(a->path, n, a->path_room);
-    a->code[n].name = slash ? slash + 1 : path;
-    a->path[a->count++] = path;
-}
-
-static int digest(const char *path, struct sha256 *out, struct fail *why) {
-    int64_t bytes;
-    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0 && hash_file(fd, out, &bytes) == TL_OK)
-        return TL_OK;
-    int rc = fail_errno(why, TL_FAILED, "cannot read %.500s", path);
-    why->exit_code = EXIT_CONFIG;
-    return rc;
-}
-
-/* `last` is the last week that was over at that time. */
-static int read_week(const struct asked *a, int64_t now, struct week *out) {
-    if (strcmp(a->week, "last") != 0)
-        return week_parse(span_of(a->week), out);
-    *out = week_of(week_start(week_of(now)) - WEEK_US);
-    return TL_OK;
-}
-
-static int print_context(struct asked *a) {
+static int print_context(const struct asked *a) {
     struct fail why = FAIL_INIT;
-    struct sha256 source, topic;
     struct week week;
+    AUTO_BUF struct buf text = BUF_INIT;
     int64_t now = time_now_us();
     if (a->now && time_parse(span_of(a->now), &now))
         return cmd_usage("context", "--now wants a time such as 2026-06-05T17:42:56Z, not '%s'", a->now);
-    if (read_week(a, now, &week))
+    if (crawl_context_week(a->week, now, &week))
         return cmd_usage("context", "--week wants an ISO week that exists, such as 2026-W23, or last; not '%s'",
                          a->week);
-    if (digest(a->source, &source, &why) || digest(a->topic, &topic, &why))
+    if (crawl_context_make(week, a->source, a->topic, a->code, a->count, now, &text, &why))
         return cmd_fail(&why, EXIT_CONFIG);
-    for (size_t i = 0; i < a->count; i++)
-        if (digest(a->path[i], &a->code[i].digest, &why))
-            return cmd_fail(&why, EXIT_CONFIG);
-    struct sha256 code = context_code(a->code, a->count);
-    AUTO_BUF struct buf text = BUF_INIT;
-    context_write(&text, week, &source, &topic, &code, now);
     fwrite(text.data, 1, text.len, stdout);
     return cmd_flush(stdout) ? EXIT_DONE : EXIT_DISK;
+}
+
+static int add_code(struct asked *a, const char *path) {
+    if (a->count == FILES_MAX)
+        return cmd_usage("context", "at most %d files of code", FILES_MAX);
+    MEM_GROW(a->code, a->count, a->room);
+    a->code[a->count++] = path;
+    return 0;
 }
 
 static int context_options(int argc, char **argv, struct asked *a) {
@@ -76,11 +45,9 @@ static int context_options(int argc, char **argv, struct asked *a) {
     for (int c; (c = cmd_option(argc, argv, "", longs)) != 0;) {
         if (c < 0)
             return c;
-        if (c == 'c' && a->count < FILES_MAX)
-            add_code(a, optarg);
-        else if (c == 'c')
-            return cmd_usage("context", "at most %d files of code", FILES_MAX) ? CMD_USAGE : 0;
-        else
+        if (c == 'c' && add_code(a, optarg))
+            return CMD_USAGE;
+        if (c != 'c')
             *(c == 'w' ? &a->week : c == 's' ? &a->source : c == 't' ? &a->topic : &a->now) = optarg;
     }
     return 0;
@@ -99,7 +66,6 @@ static int context_main(int argc, char **argv, const struct cmd_globals *g) {
     else
         code = print_context(&a);
     free(a.code);
-    free(a.path);
     return code;
 }
 

@@ -1,12 +1,9 @@
 /* fanin.c - trotline fanin: merges the artifacts of legs that ran apart. */
-#include "fanin/fanin.h"
-
-#include <string.h>
-
 #include "base/file.h"
 #include "base/log.h"
 #include "base/times.h"
 #include "cmd/commands.h"
+#include "engine/crawl_fanin.h"
 #include "engine/legs.h"
 #include "engine/sources.h"
 
@@ -14,28 +11,13 @@ struct asked {
     const char *context, *sources, *out, *now;
 };
 
-/* The whole way from what is configured to the folder; the exit code, said. */
 static int merge(struct fanin *f, const struct asked *a, const struct context *context, char **files, size_t n,
                  int64_t now) {
     struct fail why = FAIL_INIT;
     for (size_t i = 0; i < n; i++)
         if (legs_add_file(f, files[i], &why))
             log_warn("%s", why.text); /* an artifact that is not there, as far as the merge goes */
-    bool done = fanin_merge(f, now);
-    const char *const *warning;
-    size_t warnings = fanin_warnings(f, &warning);
-    for (size_t i = 0; i < warnings; i++)
-        log_warn("%s", warning[i]);
-    if (fanin_publish(f, a->out, &why))
-        return cmd_fail(&why, EXIT_DISK);
-    if (!done) {
-        log_error("nothing was merged: %s; %s/diagnostics-%s.json tells all", fanin_closed(f), a->out, context->run_id);
-        return EXIT_ROOT;
-    }
-    struct fanin_sums sums = fanin_sums(f);
-    log_ending(EXIT_DONE, "%s: %zu articles of %zu sources, %zu repositories of %zu shards, %zu warnings in %s",
-               context->run_id, sums.articles, sums.sources, sums.repositories, sums.shards, warnings, a->out);
-    return EXIT_DONE;
+    return crawl_fanin_end(f, context, a->out, now, &why) ? cmd_fail(&why, EXIT_DISK) : EXIT_DONE;
 }
 
 static int fanin(const struct asked *a, char **files, size_t n) {

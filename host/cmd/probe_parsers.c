@@ -12,7 +12,7 @@
 #include "cmd/probe.h"
 #include "net/charset.h"
 #include "net/date.h"
-#include "net/feed.h"
+#include "net/feed_write.h"
 #include "net/html.h"
 #include "net/link_header.h"
 #include "net/retry_after.h"
@@ -238,59 +238,6 @@ static int run_links(struct probe *p, struct json_writer *w) {
 
 /* ---- feeds and sitemaps */
 
-static void put_span(struct json_writer *w, const char *key, struct tl_span text) {
-    if (text.ptr)
-        json_member_span(w, key, text);
-    else
-        json_member_null(w, key);
-}
-
-static void put_spans(struct json_writer *w, const char *key, const struct tl_span *text, size_t count) {
-    json_put_key(w, key);
-    json_array_begin(w);
-    for (size_t i = 0; i < count; i++)
-        json_put_string(w, text[i]);
-    json_array_end(w);
-}
-
-static void put_entry(struct json_writer *w, const struct feed_entry *e) {
-    json_object_begin(w);
-    put_span(w, "id", e->id);
-    put_span(w, "link", e->link);
-    put_span(w, "title", e->title);
-    put_span(w, "published", e->published.text);
-    put_span(w, "updated", e->updated.text);
-    put_span(w, "summary", e->summary);
-    put_span(w, "summary_type", e->summary_type);
-    put_span(w, "content", e->content);
-    put_span(w, "content_type", e->content_type);
-    put_spans(w, "authors", e->authors, e->author_count);
-    json_put_key(w, "categories");
-    json_array_begin(w);
-    for (size_t i = 0; i < e->category_count; i++) {
-        json_object_begin(w);
-        put_span(w, "term", e->categories[i].term);
-        put_span(w, "scheme", e->categories[i].scheme);
-        put_span(w, "label", e->categories[i].label);
-        json_object_end(w);
-    }
-    json_array_end(w);
-    json_put_key(w, "enclosures");
-    json_array_begin(w);
-    for (size_t i = 0; i < e->enclosure_count; i++) {
-        json_object_begin(w);
-        put_span(w, "url", e->enclosures[i].url);
-        put_span(w, "type", e->enclosures[i].type);
-        if (e->enclosures[i].length >= 0)
-            json_member_int(w, "length", e->enclosures[i].length);
-        else
-            json_member_null(w, "length");
-        json_object_end(w);
-    }
-    json_array_end(w);
-    json_object_end(w);
-}
-
 static int run_feed(struct probe *p, struct json_writer *w) {
     struct tl_span body;
     const char *url, *type;
@@ -302,20 +249,8 @@ static int run_feed(struct probe *p, struct json_writer *w) {
     int rc = feed_parse(&p->arena, body, url, type, &feed);
     if (rc && rc != TL_PARTIAL)
         return fail_set(&p->why, rc, "%s", feed.error[0] ? feed.error : "no feed");
-    json_member_string(w, "format", feed.format);
-    put_span(w, "title", feed.title);
-    json_put_key(w, "entries");
-    json_array_begin(w);
-    for (size_t i = 0; i < feed.entry_count; i++)
-        put_entry(w, &feed.entries[i]);
-    json_array_end(w);
-    json_put_key(w, "warnings");
-    json_array_begin(w);
-    for (size_t i = 0; i < feed.warning_count; i++)
-        json_put_text(w, feed.warnings[i]);
-    json_array_end(w);
-    if (feed.truncated || rc)
-        json_member_bool(w, "truncated", true);
+    feed.truncated = feed.truncated || rc;
+    feed_write(w, &feed, feed_identities(&p->arena, &feed));
     return TL_OK;
 }
 
@@ -329,8 +264,8 @@ static int run_sitemap(struct probe *p, struct json_writer *w) {
     int rc = sitemap_parse(&p->arena, body, url, &map);
     if (rc && rc != TL_PARTIAL)
         return fail_set(&p->why, rc, "%s", map.error[0] ? map.error : "no sitemap");
-    put_spans(w, "urls", map.urls, map.url_count);
-    put_spans(w, "sitemaps", map.sitemaps, map.sitemap_count);
+    json_member_spans(w, "urls", map.urls, map.url_count);
+    json_member_spans(w, "sitemaps", map.sitemaps, map.sitemap_count);
     if (map.truncated || rc)
         json_member_bool(w, "truncated", true);
     return TL_OK;

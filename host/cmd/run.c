@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "engine/args.h"
 #include "engine/close.h"
+#include "engine/crawl_fanin.h"
 #include "engine/lock.h"
 #include "engine/plan.h"
 #include "engine/recover.h"
@@ -194,6 +195,8 @@ static int find_resumed(struct running *r, struct fail *why) {
         return cmd_fail(why, EXIT_CONFIG);
     }
     keep_crawl(r, &found);
+    if (crawl_context_same(&r->crawl, r->root.context_json, why))
+        return cmd_fail(why, EXIT_CONFIG);
     r->was_closed = found.closed;
     return 0;
 }
@@ -213,7 +216,7 @@ static int recover_runs(struct running *r, struct fail *why) {
 
 static int begin(struct running *r) {
     struct fail why = FAIL_INIT;
-    AUTO_BUF struct buf leash = BUF_INIT;
+    AUTO_BUF struct buf leash = BUF_INIT, context = BUF_INIT;
     int rc = recover_all(r->open.store, r->open.lake, &why);
     if (rc)
         return cmd_fail(&why, EXIT_INTERNAL);
@@ -224,12 +227,16 @@ static int begin(struct running *r) {
         if (rc != TL_NOTFOUND)
             return rc;
     }
+    if (crawl_context(&r->crawl, r->open.store, time_now_us(), &context, &why))
+        return cmd_fail(&why, EXIT_CONFIG);
     leash_json(&leash, &r->crawl.leash);
     r->root = (struct store_crawl){.root_id = uuid_new(),
                                    .name = r->crawl.name,
                                    .file_json = r->crawl.json.ptr,
                                    .file_sha256 = r->crawl.sha256,
                                    .leash_json = arena_text(&r->crawl.arena, leash.data, leash.len)};
+    if (context.len)
+        r->root.context_json = arena_text(&r->crawl.arena, context.data, context.len);
     return 0;
 }
 
@@ -439,13 +446,24 @@ static int already_done(struct running *r) {
     return 0;
 }
 
+/* With `fanin:`, it is the policy there that says whether lines that failed matter. */
+static int merge_legs(struct running *r, int code) {
+    struct fail why = FAIL_INIT;
+    bool ended = r->was_closed || r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
+    if (!r->crawl.fanin.sources || !ended)
+        return code;
+    if (crawl_fanin(&r->crawl, r->open.store, r->open.lake, r->root_id, r->root.context_json, time_now_us(), &why))
+        return r->o->fail_on == FAIL_ON_NEVER && why.exit_code == EXIT_ROOT ? code : cmd_fail(&why, EXIT_INTERNAL);
+    return r->o->fail_on == FAIL_ON_LINE && code == EXIT_LINE ? EXIT_DONE : code;
+}
+
 static int finish(struct running *r) {
     struct fail why = FAIL_INIT;
     const struct store_value root = store_text(r->root_id);
     AUTO_BUF struct buf summary = BUF_INIT;
     store_query(r->open.store, "SELECT runs, failed, leashed, documents, bytes FROM crawls WHERE root_id = $1", &root,
                 1, read_crawl_row, r, &why);
-    int code = exit_code_of(r);
+    int code = merge_legs(r, exit_code_of(r));
     write_summary(r, code, &summary);
     if (r->o->output_given && r->o->format != CMD_TABLE)
         fwrite(summary.data, 1, summary.len, stdout);
@@ -464,6 +482,8 @@ static int run_it(struct running *r) {
     int rc = cmd_open(&r->open, r->g, CMD_PLUGINS, r->o->set, r->o->set_count);
     if (!rc)
         rc = check_lines(r);
+    if (!rc && crawl_fanin_check(&r->crawl, &why))
+        rc = cmd_fail(&why, EXIT_CONFIG);
     if (rc)
         return rc;
     if (r->o->plan)

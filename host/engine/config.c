@@ -78,6 +78,11 @@ static char *folder_of(const char *path, const char *working) {
     return buf_steal(&out);
 }
 
+char *config_folder(const char *path) {
+    AUTO_FREE char *working = working_folder();
+    return folder_of(path, working);
+}
+
 static const char *home(void) {
     const char *path = getenv("HOME");
     if (path && path[0] == '/')

@@ -91,6 +91,12 @@ struct crawl_route {                    /* react: who else is told about which d
     struct tl_span args; /* JSON object or empty */
     int line, column;
 };
+struct crawl_fanin { /* sources NULL: none. Paths are absolute */
+    const char *sources, *out;
+    const char *week, *topic; /* of a context that the crawl makes itself; NULL: run_context has one */
+    const char *const *code;  /* NULL-ended, or NULL */
+    size_t code_count;
+};
 struct crawl {
     struct arena arena;
     const char *file;                          /* as named on the command line; NULL: made by `crawl URL` */
@@ -100,6 +106,8 @@ struct crawl {
     size_t line_count;
     struct crawl_route *route;
     size_t route_count;
+    const char *run_context; /* absolute path of the context that every run carries, or NULL */
+    struct crawl_fanin fanin;
     struct tl_span json;     /* the whole file as canonical JSON (after --set): what `edited?` compares */
     char sha256[SHA256_HEX]; /* of json */
     bool lock;               /* named crawls take a lock and keep state */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "engine/config_schema.h"
+#include "fanin/week.h"
 #include "net/credential.h"
 #include "net/url.h"
 
@@ -94,6 +95,39 @@ static const struct schema_key route_keys[] = {
 static const struct schema routes = {
     .what = "an entry of 'react'", .key = route_keys, .size = sizeof(struct crawl_route), .check = check_route};
 
+static int check_path(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    const char *path = config_path(r, n, n->text);
+    memcpy(at, &path, sizeof path);
+    return path ? TL_OK : schema_no_memory(r, n);
+}
+
+static int check_paths(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    const char **path;
+    memcpy(&path, at, sizeof path); /* the list that was just made */
+    YAML_EACH(item, n) {
+        *path = config_path(r, item, item->text);
+        if (!*path++)
+            return schema_no_memory(r, item);
+    }
+    return TL_OK;
+}
+
+#define OF_FANIN(part) offsetof(struct crawl_fanin, part)
+static const struct schema_key fanin_keys[] = {
+    {"sources", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_FANIN(sources), .min = 1, .max = 4096, .check = check_path,
+     .help = "the file of sources and shards that are expected"},
+    {"out", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_FANIN(out), .min = 1, .max = 4096, .check = check_path,
+     .help = "the folder where the merged documents are written"},
+    {"week", SCHEMA_TEXT, 0, OF_FANIN(week), .min = 1, .max = 16,
+     .help = "instead of run_context: an ISO week such as 2026-W23, or last"},
+    {"topic", SCHEMA_TEXT, 0, OF_FANIN(topic), .min = 1, .max = 4096, .check = check_path,
+     .help = "with week: the configuration of the topic"},
+    {"code", SCHEMA_TEXTS, 0, OF_FANIN(code), .count_offset = OF_FANIN(code_count), .max = 1000, .check = check_paths,
+     .help = "with week: files that make the result"},
+    {0},
+};
+static const struct schema fanin = {.what = "'fanin'", .key = fanin_keys, .size = sizeof(struct crawl_fanin)};
+
 #define OF(part) offsetof(struct crawl, part)
 static const struct schema_key crawl_keys[] = {
     {"crawl", SCHEMA_TEXT, SCHEMA_REQUIRED, OF(name), .min = 1, .max = NAME_BYTES, .help = "the name of the crawl"},
@@ -104,7 +138,9 @@ static const struct schema_key crawl_keys[] = {
      .of = &lines, .help = "what is fetched first"},
     {"react", SCHEMA_LIST, 0, OF(route), .count_offset = OF(route_count), .max = ROUTES_MAX, .of = &routes,
      .help = "who else is told about which documents"},
-    {"fanin", SCHEMA_OBJECT, SCHEMA_LATER, 0, .help = "how the lines' results are merged"},
+    {"run_context", SCHEMA_TEXT, 0, OF(run_context), .min = 1, .max = 4096, .check = check_path,
+     .help = "a file of `trotline context`, which every run carries"},
+    {"fanin", SCHEMA_MAP, 0, OF(fanin), .of = &fanin, .help = "how the lines' results are merged"},
     {0},
 };
 const struct schema schema_crawl = {.what = "a crawl", .key = crawl_keys, .size = sizeof(struct crawl)};
@@ -338,6 +374,26 @@ static int keep_tree(struct schema_reader *r, const struct yaml_node *root, stru
                : TL_OK;
 }
 
+/* The context comes from a file or is made by the crawl, not both; a leg never has one of its own. */
+static int check_fanin(struct schema_reader *r, const struct yaml_node *root, const struct crawl *c) {
+    const struct yaml_node *at = yaml_get(root, "fanin");
+    struct week week;
+    if (!at)
+        return TL_OK;
+    if (c->run_context && (c->fanin.week || c->fanin.topic || c->fanin.code))
+        return yaml_fail(r->err, at, "'fanin' has no 'week', 'topic' or 'code' where the crawl has a 'run_context'");
+    if (c->run_context)
+        return TL_OK;
+    if (!c->fanin.week || !c->fanin.topic)
+        return yaml_fail(r->err, at,
+                         "'fanin' needs a run context: give the crawl a 'run_context', or 'fanin' a 'week' "
+                         "and a 'topic'");
+    if (strcmp(c->fanin.week, "last") != 0 && week_parse(span_of(c->fanin.week), &week))
+        return yaml_fail(r->err, yaml_get(at, "week"),
+                         "'week' wants an ISO week that exists, such as 2026-W23, or last");
+    return TL_OK;
+}
+
 static int fill(struct schema_reader *r, struct tl_span text, const char *const *set, size_t n, struct crawl *out) {
     struct yaml_node *root;
     int rc = yaml_parse(r->arena, out->file, text, &root, r->err);
@@ -349,6 +405,8 @@ static int fill(struct schema_reader *r, struct tl_span text, const char *const 
         rc = yaml_fail(r->err, root, "a crawl file is a map of keys and values, such as crawl: NAME");
     if (!rc)
         rc = schema_read(r, &schema_crawl, root, out);
+    if (!rc)
+        rc = check_fanin(r, root, out);
     if (!rc)
         rc = keep_tree(r, root, out);
     if (!rc)
@@ -362,11 +420,12 @@ static void begin(struct crawl *out) {
     leash_defaults(&out->leash);
 }
 
-int config_crawl_text(const char *file_name, struct tl_span text, const char *const *set, size_t set_count,
-                      struct crawl *out, struct fail *why) {
+static int crawl_text(const char *file_name, const char *folder, struct tl_span text, const char *const *set,
+                      size_t set_count, struct crawl *out, struct fail *why) {
     struct yaml_error err = {0};
+    AUTO_FREE char *working = config_folder("");
     begin(out);
-    struct schema_reader r = {.arena = &out->arena, .err = &err, .folder = "/", .working = "/"};
+    struct schema_reader r = {.arena = &out->arena, .err = &err, .folder = folder, .working = working};
     out->file = file_name ? arena_text(&out->arena, file_name, strlen(file_name)) : NULL;
     out->lock = true;
     int rc = fill(&r, text, set, set_count, out);
@@ -378,11 +437,17 @@ int config_crawl_text(const char *file_name, struct tl_span text, const char *co
     return rc;
 }
 
+int config_crawl_text(const char *file_name, struct tl_span text, const char *const *set, size_t set_count,
+                      struct crawl *out, struct fail *why) {
+    return crawl_text(file_name, "/", text, set, set_count, out, why);
+}
+
 int config_crawl(const char *path, const char *const *set, size_t set_count, struct crawl *out, struct fail *why) {
     AUTO_BUF struct buf text = BUF_INIT;
+    AUTO_FREE char *folder = config_folder(path);
     memset(out, 0, sizeof *out);
     int rc = config_read(path, &text, why);
-    return rc ? rc : config_crawl_text(path, buf_span(&text), set, set_count, out, why);
+    return rc ? rc : crawl_text(path, folder, buf_span(&text), set, set_count, out, why);
 }
 
 void config_crawl_free(struct crawl *c) {

@@ -87,6 +87,7 @@ int config_read(const char *path, struct buf *out,
 /* trotline.yml from memory; folder: absolute, where relative paths start. file NULL: there is none. */
 int config_text(const char *file, const char *folder, struct tl_span text, const char *const *set, size_t n,
                 struct config *out, struct fail *why);
+char *config_folder(const char *path); /* where relative paths of a file start; to be freed */
 const char *config_path(struct schema_reader *r, const struct yaml_node *at,
                         const char *path); /* absolute; NULL: no memory */
 

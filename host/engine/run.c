@@ -344,7 +344,11 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .process_end = host_process_end,
                                  .reason = host_reason,
                                  .sitemap = run_sitemap,
-                                 .sitemaps = run_sitemaps};
+                                 .sitemaps = run_sitemaps,
+                                 .feed = run_feed,
+                                 .context = run_get_context,
+                                 .artifact = run_artifact,
+                                 .json_quote = run_json_quote};
 
 /* ---- collect and react */
 

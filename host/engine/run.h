@@ -187,6 +187,11 @@ void run_fact(struct run *r, enum run_fact_kind kind, const char *a, const char 
 int run_conditions(struct run *r, const struct tl_request *q); /* before a request that is to be revalidated */
 void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it, too */
 void run_remember_validators(struct run *r, const struct tl_request *q, const struct fetch_answer *a); /* after it */
+/* run_fanin.c: feeds and the legs of a fan-in */
+int run_feed(struct tl_run *pub, const struct tl_response *res, struct tl_span *json);
+int run_get_context(struct tl_run *pub, struct tl_context *into);
+int run_artifact(struct tl_run *pub, const char *dataset, struct tl_span json);
+const char *run_json_quote(struct tl_run *pub, struct tl_span text);
 /* run_spawn.c */
 int run_spawn(struct tl_run *pub, const struct tl_child *given);
 

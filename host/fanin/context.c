@@ -41,8 +41,7 @@ static void make_run_id(const char *week, const char *source, const char *topic,
     snprintf(out, CONTEXT_RUN_ID, "%.8s-%.*s", week, CONTEXT_PREFIX, hash_hex(digest.byte, SHA256_BYTES, hex));
 }
 
-/* Whole seconds: 2026-06-01T00:00:00Z */
-static char *seconds_text(int64_t us, char out[TIME_TEXT]) {
+char *context_time(int64_t us, char out[TIME_TEXT]) {
     time_text(us, out);
     memcpy(out + 19, "Z", 2);
     return out;
@@ -59,12 +58,12 @@ void context_write(struct buf *out, struct week week, const struct sha256 *sourc
     const char *const rows[][2] = {{"schema_version", CONTEXT_VERSION},
                                    {"run_id", id},
                                    {"week", text},
-                                   {"since", seconds_text(week_start(week), since)},
-                                   {"until", seconds_text(week_start(week) + WEEK_US, until)},
+                                   {"since", context_time(week_start(week), since)},
+                                   {"until", context_time(week_start(week) + WEEK_US, until)},
                                    {"source_config_checksum", hex[0]},
                                    {"topic_config_checksum", hex[1]},
                                    {"code_sha", hex[2]},
-                                   {"created_at", seconds_text(now_us, now)}};
+                                   {"created_at", context_time(now_us, now)}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) /* nothing in them needs an escape */
         buf_printf(out, "%s  \"%s\": \"%s%s\"", i ? ",\n" : "{\n", rows[i][0],
                    strstr(rows[i][0], "_checksum") ? PREFIX : "", rows[i][1]);
@@ -181,7 +180,7 @@ static int compare_time(const struct tl_json *leg, const char *name, int64_t our
         return TL_OK;
     if (get_text(leg, name, &text))
         buf_text(&text, "nothing");
-    buf_printf(reason, "window mismatch (%s: expected %s, got %.40s)", name, seconds_text(ours, expected), text.data);
+    buf_printf(reason, "window mismatch (%s: expected %s, got %.40s)", name, context_time(ours, expected), text.data);
     return TL_INVALID;
 }
 

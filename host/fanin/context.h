@@ -32,6 +32,8 @@ struct sha256 context_code(struct context_file *files, size_t n); /* sorts them 
 void context_write(struct buf *out, struct week week, const struct sha256 *source, const struct sha256 *topic,
                    const struct sha256 *code, int64_t now_us);
 
+char *context_time(int64_t us, char out[TIME_TEXT]); /* whole seconds: 2026-06-01T00:00:00Z; returns out */
+
 /* TL_INVALID with EXIT_CONFIG: no context, or one whose parts contradict each other. file: for the words. */
 int context_read(const char *file, struct tl_span text, struct context *out, struct fail *why);
 void context_free(struct context *c);

@@ -14,9 +14,7 @@ static const double relevant = 0.4;
 
 static void put_now(struct json_writer *w, const char *name, int64_t us) {
     char text[TIME_TEXT];
-    time_text(us, text);
-    memcpy(text + 19, "Z", 2);
-    json_member_string(w, name, text);
+    json_member_string(w, name, context_time(us, text));
 }
 
 static void put_texts(struct json_writer *w, const char *name, const struct fanin_texts *t) {
@@ -46,8 +44,8 @@ static const char *status_of(const struct fanin_side *side, const struct fanin_s
     return s->reason ? "failed" : s->leg->status == LEG_PARTIAL ? "partial" : "success";
 }
 
-/* The members of the plan, by their names. */
-static void put_slots(struct json_writer *w, const char *name, const struct fanin_side *side) {
+/* The members of the plan, by their names; with what was kept of them, or what they brought. */
+static void put_slots(struct json_writer *w, const char *name, const struct fanin_side *side, bool merged) {
     AUTO_FREE const struct fanin_slot **sorted = mem_alloc((side->count + 1) * sizeof *sorted);
     for (size_t i = 0; i < side->count; i++)
         sorted[i] = &side->slot[i];
@@ -59,7 +57,8 @@ static void put_slots(struct json_writer *w, const char *name, const struct fani
         json_put_key(w, s->member->id);
         json_object_begin(w);
         if (!s->reason)
-            json_member_uint(w, side->kind == LEG_SHARD ? "count" : "articles_count", s->merged);
+            json_member_uint(w, side->kind == LEG_SHARD ? "count" : "articles_count",
+                             merged ? s->merged : s->leg->count);
         else if (side->kind == LEG_SHARD)
             json_member_uint(w, "count", 0);
         if (s->reason)
@@ -91,7 +90,7 @@ static void write_news(struct fanin *f, int64_t now_us) {
     json_object_end(&w);
     json_member_raw(&w, "run_context", f->context->json);
     json_member_int(&w, "schema_version", 2);
-    put_slots(&w, "sources", side);
+    put_slots(&w, "sources", side, true);
     put_texts(&w, "warnings", &side->warning);
     json_object_end(&w);
 }
@@ -113,7 +112,7 @@ static void write_github(struct fanin *f, int64_t now_us) {
     put_entries(&w, "repositories", side);
     json_member_raw(&w, "run_context", f->context->json);
     json_member_string(&w, "schema_version", "github_v1");
-    put_slots(&w, "shards", side);
+    put_slots(&w, "shards", side, true);
     put_texts(&w, "warnings", &side->warning);
     json_object_end(&w);
 }
@@ -158,8 +157,8 @@ void fanin_write_diagnostics(struct fanin *f, int64_t now_us) {
     put_texts(&w, "reasons", &f->closed);
     json_member_raw(&w, "run_context", f->context->json);
     json_member_string(&w, "schema_version", "fanin_diagnostics_v1");
-    put_slots(&w, "shards", &f->github);
-    put_slots(&w, "sources", &f->news);
+    put_slots(&w, "shards", &f->github, false);
+    put_slots(&w, "sources", &f->news, false);
     json_put_key(&w, "warnings");
     json_array_begin(&w);
     for (size_t i = 0; i < f->news.warning.count; i++)

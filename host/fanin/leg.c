@@ -182,29 +182,29 @@ static bool read_entry(struct reading *r, const struct tl_json *item, struct leg
            (text_of(r->leg, item, "source", &of) && span_eq(of, r->leg->id));
 }
 
-struct by_key {
-    struct tl_span key, raw;
-    size_t place;
-};
-
-static int compare_keys(const void *left, const void *right) {
-    const struct by_key *a = left, *b = right;
+static int compare_keyed(const void *left, const void *right) {
+    const struct leg_keyed *a = left, *b = right;
     int order = leg_compare_spans(a->key, b->key);
     return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
+void leg_sort(struct leg_keyed *all, size_t n) {
+    if (n)
+        qsort(all, n, sizeof *all, compare_keyed);
+}
+
 /* The leg's own checksum is over all that it carries, sorted by the key alone; what has the same key stays as it came.
  */
-static void checksum_of(struct by_key *all, size_t n, char out[LEG_CHECKSUM]) {
+static void checksum_of(struct leg_keyed *all, size_t n, char out[LEG_CHECKSUM]) {
     struct leg_checksum sum;
     leg_checksum_start(&sum);
-    qsort(all, n, sizeof *all, compare_keys);
+    leg_sort(all, n);
     for (size_t i = 0; i < n; i++)
         leg_checksum_add(&sum, all[i].raw);
     leg_checksum_end(&sum, out);
 }
 
-static int check_checksum(struct reading *r, struct by_key *all, size_t n) {
+static int check_checksum(struct reading *r, struct leg_keyed *all, size_t n) {
     char actual[LEG_CHECKSUM];
     struct tl_span given;
     if (!text_of(r->leg, &r->root, "checksum", &given))
@@ -220,7 +220,7 @@ static int read_entries(struct reading *r) {
     const char *name = leg->kind == LEG_SHARD ? "repositories" : "articles";
     struct tl_json list, item = {0};
     size_t room = 0, n = 0, all_room = 0;
-    AUTO_FREE struct by_key *all = NULL;
+    AUTO_FREE struct leg_keyed *all = NULL;
     if (json_get(&r->root, name, &list) || list.type != TL_JSON_ARRAY)
         return reject(leg, "`%s` is no array", name);
     while (json_next(&list, &item) == TL_OK) {
@@ -229,7 +229,7 @@ static int read_entries(struct reading *r) {
         if (n == LEG_ENTRIES)
             return reject(leg, "`%s` has more than %d entries", name, LEG_ENTRIES);
         MEM_GROW(all, n, all_room);
-        all[n] = (struct by_key){e.key, e.raw, n};
+        all[n] = (struct leg_keyed){e.key, e.raw, n};
         n++;
         if (good) {
             MEM_GROW(leg->entry, leg->count, room);

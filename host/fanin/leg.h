@@ -35,12 +35,24 @@ enum { LEG_ENTRIES = 1000000, LEG_REASON = 300 };
 void leg_read(const struct context *context, const char *file, struct tl_span text, struct leg *out);
 void leg_free(struct leg *leg);
 
+/* Makes an artifact of what its collector knows: an object with source_id or shard_id, articles or repositories, and
+ * the rest. Version, run_context and checksum are put in, the entries sorted; the result, appended, is canonical and
+ * passes leg_read. TL_INVALID: why says what is missing. */
+int leg_complete(const struct context *context, struct tl_span given, struct buf *out, struct fail *why);
+
 int leg_compare_spans(struct tl_span a, struct tl_span b); /* by their bytes */
 /* By (key, published, title, raw). */
 int leg_compare(const struct leg_entry *a, const struct leg_entry *b);
 
 /* What articles are the same by: scheme, host and path of an http URL. TL_INVALID: it is none. */
 int leg_url_key(struct tl_span url, struct buf *out);
+
+/* In the order of a leg's own checksum: by the key alone; what has the same key stays as it came. */
+struct leg_keyed {
+    struct tl_span key, raw;
+    size_t place;
+};
+void leg_sort(struct leg_keyed *all, size_t n);
 
 /* sha256:HEX of an array of entries in this order. */
 struct leg_checksum {

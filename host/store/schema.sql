@@ -322,15 +322,6 @@ CREATE TABLE link_row (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX link_row_urn ON link_row (urn, name);
 
-CREATE TABLE context_row (
-    run_id TEXT PRIMARY KEY,   -- of the run context
-    week TEXT NOT NULL,        -- ISO week
-    since_us INTEGER NOT NULL, -- window, from
-    until_us INTEGER NOT NULL, -- window, to
-    json TEXT NOT NULL,        -- the run context
-    created_us INTEGER NOT NULL -- time it was made
-) STRICT, WITHOUT ROWID;
-
 -- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
 -- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
 CREATE VIEW runs AS SELECT
@@ -459,8 +450,10 @@ CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS
 
 CREATE VIEW locks AS SELECT name, owner, token, AT(until_us) AS until_at FROM lock_row;
 
-CREATE VIEW contexts AS SELECT run_id, week, AT(since_us) AS since_at, AT(until_us) AS until_at, json, AT(created_us) AS created_at
-FROM context_row;
+CREATE VIEW contexts AS SELECT
+    context_json ->> 'run_id' AS run_id, context_json ->> 'week' AS week, context_json ->> 'since' AS since_at,
+    context_json ->> 'until' AS until_at, context_json AS json, context_json ->> 'created_at' AS created_at, count(*) AS crawls
+FROM crawl WHERE context_json IS NOT NULL GROUP BY context_json;
 
 CREATE VIEW health AS
     SELECT 'schema version' AS key, (SELECT user_version FROM pragma_user_version) AS value
