@@ -15,6 +15,13 @@ plugins_feed_feed_la_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_feed_feed_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_feed_feed_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
+pluginexec_LTLIBRARIES += plugins/github_search/github_search.la
+plugins_github_search_github_search_la_SOURCES = plugins/github_search/github_search.c plugins/github_search/stars.c \
+	plugins/github_search/stars.h
+plugins_github_search_github_search_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_github_search_github_search_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+plugins_github_search_github_search_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+
 pluginexec_LTLIBRARIES += plugins/exec/exec.la
 plugins_exec_exec_la_SOURCES = plugins/exec/exec.c plugins/exec/wire.c plugins/exec/wire.h
 plugins_exec_exec_la_CFLAGS = $(PLUGIN_CFLAGS)

@@ -11,6 +11,7 @@ SYSTEM_TESTS += tests/system/crawl.py
 SYSTEM_TESTS += tests/system/exec.sh
 SYSTEM_TESTS += tests/system/exec_collector.py
 SYSTEM_TESTS += tests/system/exits.py
+SYSTEM_TESTS += tests/system/fanin.py
 SYSTEM_TESTS += tests/system/fetch.py
 SYSTEM_TESTS += tests/system/fetch_crawl.py
 SYSTEM_TESTS += tests/system/fetch_nginx.py

@@ -28,12 +28,16 @@ static void crawls_are_read(void **state) {
           "  - {on: {collector: github, type: repo}, collector: gitbackup, args: {wiki: true}}\n"
           "  - on: {collector: http}\n"
           "    collector: keep\n"
-          "fanin: {anything: [1]}\n",
+          "run_context: week.json\n"
+          "fanin: {sources: /etc/sources.yml, out: digest}\n",
           &c);
     assert_string_equal(c.name, "012"); /* texts, whatever they look like */
     assert_string_equal(c.org, "no");
     assert_string_equal(c.project, "1.10");
     assert_string_equal(c.target, "kayaking in florida");
+    assert_string_equal(c.run_context, "/week.json"); /* this text has no folder of its own */
+    assert_string_equal(c.fanin.sources, "/etc/sources.yml");
+    assert_string_equal(c.fanin.out, "/digest");
     assert_string_equal(c.file, "x.yml");
     assert_true(c.lock);
     AUTO_BUF struct buf leash = BUF_INIT;
@@ -134,6 +138,13 @@ static void crawl_faults_have_a_place(void **state) {
         {CRAWL "react: [{collector: a}]\n", "5:9", "an entry of 'react' needs the key 'on'"},
         {CRAWL "react: [{on: {type: b}, collector: a}]\n", "5:14", "'on' needs the key 'collector'"},
         {CRAWL "fanin: week\n", "5:8", "'fanin' wants a map"},
+        {CRAWL "fanin: {anything: [1]}\n", "5:9", "unknown key 'anything'"},
+        {CRAWL "fanin: {sources: a}\n", "5:8", "'fanin' needs the key 'out'"},
+        {CRAWL "fanin: {sources: a, out: b}\n", "5:8", "'fanin' needs a run context"},
+        {CRAWL "fanin: {sources: a, out: b, week: last}\n", "5:8", "'fanin' needs a run context"},
+        {CRAWL "fanin: {sources: a, out: b, week: 2025-W53, topic: t}\n", "5:35", "an ISO week that exists"},
+        {CRAWL "run_context: c\nfanin: {sources: a, out: b, week: last, topic: t}\n", "6:8",
+         "no 'week', 'topic' or 'code' where the crawl has a 'run_context'"},
         {WITH("{url: \"{target.nmae}\"}"), "5:17", "did you mean {target.name}"},
         {WITH("{url: \"{target.name}\"}"), "5:17", "does not say it"},
         {WITH("{a: [b, {c: \"x{target.project}\"}]}"), "5:23", "{target.project}"},

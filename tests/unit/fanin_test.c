@@ -518,5 +518,5 @@ int main(void) {
         cmocka_unit_test(refused_legs),  cmocka_unit_test(closed_merges),
         cmocka_unit_test(minimum),       cmocka_unit_test(repositories),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("fanin", tests, NULL, NULL);
 }

@@ -140,5 +140,5 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(whole_values),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("json_number", tests, NULL, NULL);
 }
