@@ -7,6 +7,7 @@ dist_man_MANS += docs/trotline-crawl.5
 dist_man_MANS += docs/trotline-fanin.5
 dist_man_MANS += docs/trotline-items.5
 dist_man_MANS += docs/trotline-lake.5
+dist_man_MANS += docs/trotline-types.5
 dist_man_MANS += docs/trotline.yml.5
 dist_man_MANS += docs/trotline-exec.7
 dist_man_MANS += docs/trotline-feed.7

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "cmd/commands.h"
+#include "cmd/tables.h"
 #include "engine/args.h"
 #include "engine/close.h"
 #include "engine/crawl_fanin.h"
@@ -379,6 +380,32 @@ static void say_closing(const struct running *r, int code) {
                r->root_id);
 }
 
+/* Has the crawl ended, rather than this process? */
+static bool is_over(const struct running *r) {
+    return r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
+}
+
+/* ---- convert.after: tables of what was collected. The crawl is over and whole, whatever comes of it. */
+
+static void make_tables(struct running *r) {
+    struct fail why = FAIL_INIT;
+    struct config_types types = {0};
+    struct convert_sums converted;
+    struct refine_sums sums = {0};
+    const struct store_selection which = {.root = r->root.root};
+    int after = r->open.config.convert.after;
+    int rc = after == CONFIG_AFTER_NONE ? TL_OK : tables_convert(&r->open, r->g, &which, &converted, &why);
+    if (!rc && after == CONFIG_AFTER_TABLES && (rc = config_types(&r->open.config, &types, &why)) == TL_OK) {
+        sums.type = mem_alloc((types.count + 1) * sizeof *sums.type);
+        rc = tables_refine(&r->open, r->g, &types, &which, &sums, &why);
+        free(sums.type);
+        config_types_free(&types);
+    }
+    if (rc)
+        log_warn("the crawl is over, but its tables are not made (trotline %s %s makes up for it): %s",
+                 after == CONFIG_AFTER_TABLES ? "refine" : "convert", r->root_id, why.text);
+}
+
 /* ---- on_finish */
 
 static void run_hook(const char *command, const struct buf *summary) {
@@ -427,8 +454,7 @@ static int drive(struct running *r) {
             printf("%s\n", r->root_id);
         return cmd_fail(&why, EXIT_INTERNAL);
     }
-    bool ended = r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
-    if (ended)
+    if (is_over(r))
         rc = close_crawl(r->open.store, r->open.lake, &r->root, end_word(r), &why);
     else {
         rc = store_begin(r->open.store, &why);
@@ -449,7 +475,7 @@ static int already_done(struct running *r) {
 /* With `fanin:`, it is the policy there that says whether lines that failed matter. */
 static int merge_legs(struct running *r, int code) {
     struct fail why = FAIL_INIT;
-    bool ended = r->was_closed || r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
+    bool ended = r->was_closed || is_over(r);
     if (!r->crawl.fanin.sources || !ended)
         return code;
     if (crawl_fanin(&r->crawl, r->open.store, r->open.lake, r->root_id, r->root.context_json, time_now_us(), &why))
@@ -471,6 +497,8 @@ static int finish(struct running *r) {
         print_table(r);
     if (!cmd_flush(stdout))
         code = EXIT_DISK;
+    if (r->root.root && is_over(r))
+        make_tables(r);
     for (size_t i = 0; i < r->open.config.on_finish_count; i++)
         run_hook(r->open.config.on_finish[i], &summary);
     say_closing(r, code);

@@ -32,6 +32,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/saves.la \
 	tests/bad/shapes.la \
 	tests/bad/spin.la \
+	tests/bad/splits.la \
 	tests/bad/state.la \
 	tests/bad/typed.la
 tests_bad_abort_la_SOURCES = tests/bad/abort.c
@@ -150,6 +151,10 @@ tests_bad_spin_la_SOURCES = tests/bad/spin.c
 tests_bad_spin_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_spin_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_spin_la_LDFLAGS = $(BAD_LDFLAGS)
+tests_bad_splits_la_SOURCES = tests/bad/splits.c
+tests_bad_splits_la_CFLAGS = $(BAD_CFLAGS)
+tests_bad_splits_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+tests_bad_splits_la_LDFLAGS = $(BAD_LDFLAGS)
 tests_bad_state_la_SOURCES = tests/bad/state.c
 tests_bad_state_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_state_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
