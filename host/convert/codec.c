@@ -14,7 +14,8 @@ enum {
     ZSTD_LEVEL_MAX = 19,  /* above, a block needs more memory than a table of them should */
     ZSTD_WINDOW_LOG = 27, /* 128 MiB: what zstd itself allows a reader that says nothing */
     FIRST_GUESS = 4,      /* how many times larger than packed a block may be, before that is known */
-    FIRST_GUESS_MIN = 64 << 10
+    FIRST_GUESS_MIN = 64 << 10,
+    PIECE = 16 << 10
 };
 
 /* The states are made when they are first needed: a writer needs one, a reader the other. */
@@ -81,13 +82,17 @@ static int pack_snappy(struct tl_span plain, char *to, size_t room, size_t *len,
     return TL_OK;
 }
 
-static int pack_zstd(struct codec *c, struct tl_span plain, char *to, size_t room, size_t *len, struct fail *why) {
-    if (!c->zstd) {
-        if (!(c->zstd = ZSTD_createCCtx()))
-            return no_memory(why);
+static ZSTD_CCtx *zstd_of(struct codec *c) {
+    if (!c->zstd && (c->zstd = ZSTD_createCCtx())) {
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, c->options.level);
         ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_checksumFlag, c->options.checksum);
     }
+    return c->zstd;
+}
+
+static int pack_zstd(struct codec *c, struct tl_span plain, char *to, size_t room, size_t *len, struct fail *why) {
+    if (!zstd_of(c))
+        return no_memory(why);
     *len = ZSTD_compress2(c->zstd, to, room, plain.ptr, plain.len);
     if (ZSTD_isError(*len))
         return fail_set(why, TL_FAILED, "zstd could not compress %zu bytes: %s", plain.len, ZSTD_getErrorName(*len));
@@ -130,6 +135,51 @@ int codec_pack(struct codec *c, struct tl_span plain, struct buf *out, struct fa
     }
     if (rc == TL_OK)
         grown(out, len);
+    return rc;
+}
+
+static int pack_zstd_parts(struct codec *c, const struct tl_span *parts, size_t count,
+                           void (*sink)(void *, struct tl_span), void *to, struct fail *why) {
+    char out[PIECE];
+    unsigned long long size = 0;
+    if (!zstd_of(c))
+        return no_memory(why);
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].len;
+    ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
+    ZSTD_CCtx_setPledgedSrcSize(c->zstd, size);
+    for (size_t i = 0, left = 1; i < count; i++) {
+        ZSTD_inBuffer in = {parts[i].ptr, parts[i].len, 0};
+        bool last = i + 1 == count;
+        while (last ? left != 0 : in.pos < in.size) {
+            ZSTD_outBuffer piece = {out, sizeof out, 0};
+            left = ZSTD_compressStream2(c->zstd, &piece, &in, last ? ZSTD_e_end : ZSTD_e_continue);
+            if (ZSTD_isError(left))
+                return fail_set(why, TL_FAILED, "zstd could not compress %llu bytes: %s", size,
+                                ZSTD_getErrorName(left));
+            sink(to, (struct tl_span){out, piece.pos});
+        }
+    }
+    return TL_OK;
+}
+
+int codec_pack_parts(struct codec *c, const struct tl_span *parts, size_t count,
+                     void (*sink)(void *to, struct tl_span packed), void *to, struct fail *why) {
+    AUTO_BUF struct buf plain = BUF_INIT, packed = BUF_INIT;
+    if (c->options.kind == CODEC_ZSTD)
+        return pack_zstd_parts(c, parts, count, sink, to, why);
+    for (size_t i = 0; i < count; i++)
+        if (c->options.kind == CODEC_NONE)
+            sink(to, parts[i]);
+        else
+            buf_add(&plain, parts[i].ptr, parts[i].len);
+    if (c->options.kind == CODEC_NONE)
+        return TL_OK;
+    if (plain.full)
+        return fail_set(why, TL_FAILED, "cannot compress a block at once: it is too large");
+    int rc = codec_pack(c, buf_span(&plain), &packed, why);
+    if (rc == TL_OK)
+        sink(to, buf_span(&packed));
     return rc;
 }
 
@@ -238,5 +288,9 @@ int codec_unpack(struct codec *c, struct tl_span packed, size_t max, struct buf 
 }
 
 uint32_t codec_crc32(struct tl_span bytes) {
-    return libdeflate_crc32(0, bytes.ptr, bytes.len);
+    return codec_crc32_more(0, bytes);
+}
+
+uint32_t codec_crc32_more(uint32_t crc, struct tl_span bytes) {
+    return libdeflate_crc32(crc, bytes.ptr, bytes.len);
 }

@@ -25,10 +25,16 @@ void codec_free(struct codec *c);
 /* Append the packed bytes of one block to `out`. TL_FAILED: `out` may not grow that far. */
 int codec_pack(struct codec *c, struct tl_span plain, struct buf *out, struct fail *why);
 
+/* The same for a block in parts, whose packed bytes are handed out piece by piece: with zstd and none nothing of the
+ * block's size is allocated. */
+int codec_pack_parts(struct codec *c, const struct tl_span *parts, size_t count,
+                     void (*sink)(void *to, struct tl_span packed), void *to, struct fail *why);
+
 /* Append the plain bytes of one block to `out`, `max` at most. Safe on any bytes. TL_INVALID: damaged, or more than
  * `max`; `out` is as before. Memory grows with what comes out, not with what a header promises beyond `max`. */
 int codec_unpack(struct codec *c, struct tl_span packed, size_t max, struct buf *out, struct fail *why);
 
 /* CRC-32 (ISO-HDLC: zlib, gzip, Parquet's pages, Avro's Snappy blocks). */
 uint32_t codec_crc32(struct tl_span bytes);
+uint32_t codec_crc32_more(uint32_t crc, struct tl_span bytes); /* of what was before, and these; 0 to begin */
 #endif

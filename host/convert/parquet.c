@@ -12,7 +12,6 @@ static const char magic[] = "PAR1";
 
 static struct parquet_options with_defaults(const struct parquet_options *given) {
     struct parquet_options o = given ? *given : (struct parquet_options){0};
-    o.level = o.level ? o.level : 3;
     o.threads = o.threads ? o.threads : 1;
     o.threads = o.threads > PARQUET_THREADS_MAX ? PARQUET_THREADS_MAX : o.threads;
     o.group_rows = o.group_rows ? o.group_rows : 1 << 20;

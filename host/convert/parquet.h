@@ -22,7 +22,7 @@ struct parquet_pair { /* of the file's key-value metadata; both are UTF-8 */
 /* Zero is a default everywhere. */
 struct parquet_options {
     enum parquet_codec codec;
-    int level;                        /* of zstd, 1 to 19; 0: 3 */
+    int level;                        /* of zstd, 1 to 19; 0: 3; the others have none */
     unsigned threads;                 /* that compress, the caller's included; at most PARQUET_THREADS_MAX; 0: 1 */
     uint64_t group_rows, group_bytes; /* a row group ends at so many rows (1 Mi) or bytes before compression (128 Mi) */
     size_t memory;                    /* or when so many bytes wait in memory (32 Mi) */

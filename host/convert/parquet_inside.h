@@ -11,10 +11,10 @@
 #ifndef TROTLINE_CONVERT_PARQUET_INSIDE_H
 #define TROTLINE_CONVERT_PARQUET_INSIDE_H
 #include <pthread.h>
-#include <zstd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "convert/codec.h"
 #include "convert/parquet.h"
 #include "convert/parquet_bounds.h"
 
@@ -117,19 +117,14 @@ struct job {
 #define JOB_DICTIONARY SIZE_MAX
 #define PAGES_WINDOW   PARQUET_THREADS_MAX
 
-struct packer {
-    ZSTD_CCtx *zstd;
-};
-
 struct pages {
-    enum parquet_codec codec;
-    int level;
+    bool packing;     /* there is a codec other than none */
     unsigned threads; /* helpers that run */
     struct blocks blocks;
     struct job ring[PAGES_WINDOW];
-    uint64_t first, next; /* jobs under way: ring[first % PAGES_WINDOW] to before next */
-    uint64_t taken;       /* the next to be compressed */
-    struct packer packer[PARQUET_THREADS_MAX];
+    uint64_t first, next;                     /* jobs under way: ring[first % PAGES_WINDOW] to before next */
+    uint64_t taken;                           /* the next to be compressed */
+    struct codec *codec[PARQUET_THREADS_MAX]; /* one a thread, the caller's first */
     struct buf header;
     uint64_t held; /* bytes of piles, of jobs under way as they are uncompressed: the same with any number of threads */
     bool failed, ending;

@@ -3,9 +3,7 @@
  * Invariant: pages reach their piles in the order they were put, and what counts as held is decided at the same puts
  * whether one thread compresses or four, so that row groups end at the same rows: a page counts as it is until
  * PAGES_WINDOW more were put, then as it is stored. A helper touches only the job it took, until that is done. */
-#include <snappy-c.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "convert/parquet_inside.h"
 
@@ -69,80 +67,34 @@ void blocks_trim(struct blocks *b, size_t keep) {
 
 /* ---- compressing */
 
-static bool deflated(struct pages *p, struct packer *packer, struct job *job, const char *raw, size_t len) {
-    size_t most = p->codec == PARQUET_ZSTD ? ZSTD_compressBound(len) : snappy_max_compressed_length(len);
-    buf_reset(&job->packed);
-    if (!buf_reserve(&job->packed, most))
-        return false;
-    if (p->codec == PARQUET_ZSTD) {
-        size_t size = ZSTD_compress2(packer->zstd, job->packed.data, most, raw, len);
-        if (ZSTD_isError(size))
-            return false;
-        job->packed.len = size;
-    } else if (snappy_compress(raw, len, job->packed.data, &most) == SNAPPY_OK)
-        job->packed.len = most;
-    else
-        return false;
-    job->size = job->packed.len;
-    job->crc = (uint32_t)crc32(0, (const Bytef *)job->packed.data, (uInt)job->packed.len);
-    return true;
+struct storing {
+    struct pages *pages;
+    struct job *job;
+};
+
+static void store(void *to, struct tl_span packed) {
+    struct storing *s = to;
+    pile_add(&s->job->stored, &s->pages->blocks, packed.ptr, packed.len);
+    s->job->crc = codec_crc32_more(s->job->crc, packed);
 }
 
-static void store(struct pages *p, struct job *job, const void *ptr, size_t len) {
-    pile_add(&job->stored, &p->blocks, ptr, len);
-    job->crc = (uint32_t)crc32(job->crc, ptr, (uInt)len);
-}
-
-/* A page whose value stays where it is: only on the caller's thread. */
-static bool store_zstd(struct pages *p, struct packer *packer, struct job *job, struct tl_span head) {
-    char out[16 << 10];
-    ZSTD_CCtx_reset(packer->zstd, ZSTD_reset_session_only);
-    if (ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(packer->zstd, head.len + job->cell.len)))
-        return false;
-    struct tl_span part[2] = {head, job->cell};
-    for (int i = 0; i < 2; i++) {
-        ZSTD_inBuffer in = {part[i].ptr, part[i].len, 0};
-        for (size_t left = 1; i ? left : in.pos < in.size;) {
-            ZSTD_outBuffer to = {out, sizeof out, 0};
-            left = ZSTD_compressStream2(packer->zstd, &to, &in, i ? ZSTD_e_end : ZSTD_e_continue);
-            if (ZSTD_isError(left))
-                return false;
-            store(p, job, out, to.pos);
-        }
+/* A page whose value stays where it is goes to a pile at once: only on the caller's thread. */
+static void carry_out(struct pages *p, struct codec *codec, struct job *job) {
+    struct tl_span body = {job->raw.data + job->start, job->raw.len - job->start}, packed = body;
+    if (job->cell.len) {
+        job->crc = 0;
+        job->failed = codec_pack_parts(codec, (struct tl_span[]){body, job->cell}, 2, store, &(struct storing){p, job},
+                                       NULL) != TL_OK;
+        job->size = job->stored.bytes;
+        return;
     }
-    return true;
-}
-
-static bool store_cell(struct pages *p, struct packer *packer, struct job *job, struct tl_span head) {
-    bool good = true;
-    job->crc = (uint32_t)crc32(0, NULL, 0);
-    if (p->codec == PARQUET_ZSTD)
-        good = store_zstd(p, packer, job, head);
-    else if (p->codec == PARQUET_SNAPPY) { /* which takes one piece only */
-        buf_add(&job->raw, job->cell.ptr, job->cell.len);
-        good = !job->raw.full && deflated(p, packer, job, job->raw.data + job->start, job->raw.len - job->start);
-        buf_free(&job->raw);
-        if (good)
-            pile_add(&job->stored, &p->blocks, job->packed.data, job->packed.len);
-        buf_free(&job->packed);
-    } else {
-        store(p, job, head.ptr, head.len);
-        store(p, job, job->cell.ptr, job->cell.len);
+    if (p->packing) {
+        buf_reset(&job->packed);
+        job->failed = codec_pack(codec, body, &job->packed, NULL) != TL_OK;
+        packed = buf_span(&job->packed);
     }
-    job->size = job->stored.bytes;
-    return good;
-}
-
-static void carry_out(struct pages *p, struct packer *packer, struct job *job) {
-    struct tl_span body = {job->raw.data + job->start, job->raw.len - job->start};
-    if (job->cell.len)
-        job->failed = !store_cell(p, packer, job, body);
-    else if (p->codec != PARQUET_NONE)
-        job->failed = !deflated(p, packer, job, body.ptr, body.len);
-    else {
-        job->size = body.len;
-        job->crc = (uint32_t)crc32(0, (const Bytef *)body.ptr, (uInt)body.len);
-    }
+    job->size = packed.len;
+    job->crc = codec_crc32(packed);
 }
 
 /* A page that is compressed goes to the end of its pile. */
@@ -156,10 +108,8 @@ static void land(struct pages *p, struct job *job) {
     pile_add(to, &p->blocks, p->header.data, p->header.len);
     if (job->cell.len)
         pile_join(to, &job->stored);
-    else if (p->codec == PARQUET_NONE)
-        pile_add(to, &p->blocks, job->raw.data + job->start, job->size);
     else
-        pile_add(to, &p->blocks, job->packed.data, job->size);
+        pile_add(to, &p->blocks, p->packing ? job->packed.data : job->raw.data + job->start, job->size);
     c->raw += p->header.len + job->uncompressed;
     if (job->page != JOB_DICTIONARY) {
         c->pages[job->page].at = at;
@@ -171,12 +121,12 @@ static void land(struct pages *p, struct job *job) {
 
 /* ---- threads */
 
-static bool take(struct pages *p, struct packer *packer) { /* with the lock */
+static bool take(struct pages *p, struct codec *codec) { /* with the lock */
     if (p->taken == p->next)
         return false;
     struct job *job = &p->ring[p->taken++ % PAGES_WINDOW];
     pthread_mutex_unlock(&p->lock);
-    carry_out(p, packer, job);
+    carry_out(p, codec, job);
     pthread_mutex_lock(&p->lock);
     job->done = true;
     pthread_cond_broadcast(&p->done);
@@ -194,7 +144,7 @@ static void *help(void *argument) {
     struct pages *p = self.pages;
     pthread_mutex_lock(&p->lock);
     while (!p->ending)
-        if (!take(p, &p->packer[self.number]))
+        if (!take(p, p->codec[self.number]))
             pthread_cond_wait(&p->work, &p->lock);
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -206,7 +156,7 @@ static void retire(struct pages *p) {
     if (p->threads) {
         pthread_mutex_lock(&p->lock);
         while (!job->done)
-            if (!take(p, &p->packer[0]))
+            if (!take(p, p->codec[0]))
                 pthread_cond_wait(&p->done, &p->lock);
         pthread_mutex_unlock(&p->lock);
         if (!job->landed)
@@ -250,7 +200,7 @@ void pages_put(struct pages *p, struct parquet_column *c, size_t page, struct bu
         pthread_mutex_unlock(&p->lock);
         return;
     }
-    carry_out(p, &p->packer[0], job);
+    carry_out(p, p->codec[0], job);
     land(p, job);
     job->done = job->landed = true;
     swap(&job->raw, raw);
@@ -264,16 +214,17 @@ void pages_put(struct pages *p, struct parquet_column *c, size_t page, struct bu
 }
 
 int pages_open(struct pages *p, enum parquet_codec codec, int level, unsigned threads, struct fail *why) {
-    p->codec = codec;
-    p->level = level;
+    static const enum codec_kind kinds[] = {
+        [PARQUET_ZSTD] = CODEC_ZSTD, [PARQUET_SNAPPY] = CODEC_SNAPPY, [PARQUET_NONE] = CODEC_NONE};
+    struct codec_options options = {.kind = kinds[codec], .level = codec == PARQUET_ZSTD ? level : 0};
+    p->packing = codec != PARQUET_NONE;
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
-    for (unsigned i = 0; i < threads && codec == PARQUET_ZSTD; i++) {
-        p->packer[i].zstd = ZSTD_createCCtx();
-        if (!p->packer[i].zstd ||
-            ZSTD_isError(ZSTD_CCtx_setParameter(p->packer[i].zstd, ZSTD_c_compressionLevel, level)))
-            return fail_set(why, TL_INVALID, "cannot write Parquet: zstd has no level %d; take 1 to 19", level);
+    for (unsigned i = 0; i < threads; i++) {
+        int rc = codec_new(&options, &p->codec[i], why);
+        if (rc)
+            return rc;
     }
     for (unsigned i = 1; i < threads; i++) {
         struct helper *self = mem_alloc(sizeof *self);
@@ -300,7 +251,7 @@ void pages_close(struct pages *p) {
         pile_clear(&p->ring[i].stored, &p->blocks);
     }
     for (unsigned i = 0; i < PARQUET_THREADS_MAX; i++)
-        ZSTD_freeCCtx(p->packer[i].zstd);
+        codec_free(p->codec[i]);
     buf_free(&p->header);
     blocks_trim(&p->blocks, 0);
     pthread_cond_destroy(&p->work);
