@@ -148,9 +148,10 @@ static int pack_zstd_parts(struct codec *c, const struct tl_span *parts, size_t 
         size += parts[i].len;
     ZSTD_CCtx_reset(c->zstd, ZSTD_reset_session_only);
     ZSTD_CCtx_setPledgedSrcSize(c->zstd, size);
-    for (size_t i = 0, left = 1; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         ZSTD_inBuffer in = {parts[i].ptr, parts[i].len, 0};
         bool last = i + 1 == count;
+        size_t left = 1;
         while (last ? left != 0 : in.pos < in.size) {
             ZSTD_outBuffer piece = {out, sizeof out, 0};
             left = ZSTD_compressStream2(c->zstd, &piece, &in, last ? ZSTD_e_end : ZSTD_e_continue);
