@@ -10,6 +10,7 @@
 ##   make fuzz             libFuzzer with clang (_fuzz): FUZZ_SECONDS=30 for each target, FUZZ_TARGETS="url html"
 ##   make lint             formatting, static analysis, shell scripts, and rules of our own; RULES=banned for one of them
 ##   make bench            one crawl of a local site of 5,000 pages, measured; see tests/bench/README.md
+##   make bench-convert    items to Parquet and Avro, beside DuckDB (part of make bench): BENCH_ITEMS=200000
 ##   make install          DESTDIR=... and the like as usual
 ##   make distcheck        the release: packed, unpacked read-only, built, tested, installed, removed
 EXTRA_DIST += tests/lint.sh tests/valgrind.sh tests/valgrind.supp tests/torture/failmalloc.c tests/torture/torture.py
@@ -85,7 +86,14 @@ tests/torture/failmalloc.so: $(srcdir)/tests/torture/failmalloc.c
 	$(AM_V_CC)$(CC) -std=c17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fPIC -shared -o $@ $(srcdir)/tests/torture/failmalloc.c -ldl
 
 BENCH_PAGES = 5000
-bench: all
+BENCH_ITEMS = 40000
+bench: bench-crawl bench-convert
+
+bench-convert: tests/bench/gen_items tests/bench/convert_bench
+	@echo 'Items become table files, by us and by DuckDB in turn; ratios of one sitting are what counts.'
+	@BUILD='$(abs_top_builddir)' bash '$(srcdir)/tests/bench/convert.sh' $(BENCH_ITEMS)
+
+bench-crawl: all
 	@echo 'A crawl of $(BENCH_PAGES) pages of 4 KiB each from a server on this machine. Compare only figures of one sitting, and'
 	@echo 'cpu_per_1k (seconds of processor time for 1,000 pages) before pages_per_s; tests/bench/README.md has the peers.'
 	@dir=`mktemp -d` && trap 'kill `cat $$dir/graph.pid` 2>/dev/null; rm -rf "$$dir"' EXIT && \
@@ -96,4 +104,4 @@ bench: all
 clean-local:
 	rm -rf _asan _fuzz tests/torture/failmalloc.so tests/fuzz/*.out tests/system/staged
 
-.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench
+.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-crawl bench-convert

@@ -1,6 +1,7 @@
 /* convert_bench.c - how fast JSON Lines of gen_items become a table file.
  *
- *   convert_bench FORMAT CODEC LEVEL THREADS FILE < items.ndjson      FORMAT: parquet; CODEC: zstd snappy none
+ *   convert_bench parquet zstd|snappy|none LEVEL THREADS FILE < items.ndjson
+ *   convert_bench avro deflate|snappy|zstandard|null LEVEL 1 FILE < items.ndjson
  *
  * Prints one line: rows, bytes of input and output, seconds of processor and wall time, peak memory. The reading of the
  * JSON is checked as in the program: grammar and UTF-8; JSON bodies stay as they were written. */
@@ -13,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "convert/avro.h"
 #include "convert/parquet.h"
 
 static const struct column columns[] = {
@@ -122,21 +124,50 @@ static double seconds(struct timeval t) {
     return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
+/* ---- either format */
+
+struct writer {
+    struct parquet *parquet;
+    struct avro_writer *avro;
+};
+
+static int choice(const char *text, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return (int)i;
+    give_up("no such format or codec");
+}
+
+static int writer_open(struct writer *w, int fd, char **argv, struct fail *why) {
+    static const char *const formats[] = {"parquet", "avro"}, *const parquets[] = {"zstd", "snappy", "none"},
+                             *const avros[] = {"deflate", "snappy", "zstandard", "null"};
+    int level = (int)strtol(argv[3], NULL, 10);
+    if (choice(argv[1], formats, 2) == 1) {
+        struct avro_options options = {.codec = (enum avro_codec)choice(argv[2], avros, 4), .level = level};
+        return avro_create(fd, &table, &options, &w->avro, why);
+    }
+    struct parquet_options options = {.codec = (enum parquet_codec)choice(argv[2], parquets, 3),
+                                      .level = level,
+                                      .threads = (unsigned)strtoul(argv[4], NULL, 10)};
+    return parquet_open(fd, &table, &options, why, &w->parquet);
+}
+
+static int writer_row(struct writer *w, const struct cell *cells, struct fail *why) {
+    return w->parquet ? parquet_row(w->parquet, cells, why) : avro_row(w->avro, cells, why);
+}
+
+static int writer_close(struct writer *w, struct table_facts *facts, struct fail *why) {
+    return w->parquet ? parquet_close(w->parquet, why, facts) : avro_close(w->avro, facts, why);
+}
+
 int main(int argc, char **argv) {
     struct fail why = FAIL_INIT;
-    if (argc != 6 || strcmp(argv[1], "parquet") != 0)
-        give_up("usage: convert_bench parquet CODEC LEVEL THREADS FILE < items.ndjson");
-    struct parquet_options options = {
-        .codec = strcmp(argv[2], "zstd") == 0     ? PARQUET_ZSTD
-                 : strcmp(argv[2], "snappy") == 0 ? PARQUET_SNAPPY
-                                                  : PARQUET_NONE,
-        .level = (int)strtol(argv[3], NULL, 10),
-        .threads = (unsigned)strtoul(argv[4], NULL, 10),
-    };
+    if (argc != 6)
+        give_up("usage: convert_bench FORMAT CODEC LEVEL THREADS FILE < items.ndjson");
     int64_t began = time_mono_us();
     AUTO_CLOSE int fd = open(argv[5], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    struct parquet *w = NULL;
-    if (fd < 0 || parquet_open(fd, &table, &options, &why, &w) != TL_OK)
+    struct writer w = {0};
+    if (fd < 0 || writer_open(&w, fd, argv, &why) != TL_OK)
         give_up(fd < 0 ? "cannot make the file" : why.text);
     static struct item item;
     struct buf in = BUF_INIT;
@@ -145,11 +176,11 @@ int main(int argc, char **argv) {
     buf_reserve(&in, INPUT);
     for (struct tl_span line; next_line(&in, &from, &line); input += line.len + 1) {
         read_item(&item, line);
-        if (parquet_row(w, item.cells, &why) != TL_OK)
+        if (writer_row(&w, item.cells, &why) != TL_OK)
             give_up(why.text);
     }
     struct table_facts facts;
-    if (parquet_close(w, &why, &facts) != TL_OK)
+    if (writer_close(&w, &facts, &why) != TL_OK)
         give_up(why.text);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
