@@ -102,6 +102,6 @@ bench-crawl: all
 	  PLUGINS='$(abs_builddir)/plugins/http/.libs' bash '$(srcdir)/tests/bench/run-trotline.sh' "$$dir"
 
 clean-local:
-	rm -rf _asan _fuzz tests/torture/failmalloc.so tests/fuzz/*.out tests/system/staged
+	rm -rf _asan _fuzz tests/torture/failmalloc.so tests/fuzz/*.out tests/system/staged tests/readers
 
 .PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-crawl bench-convert
