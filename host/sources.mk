@@ -320,6 +320,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/compact.c \
 	host/cmd/context.c \
 	host/cmd/convert.c \
+	host/cmd/crawl.c \
 	host/cmd/diff.c \
 	host/cmd/doctor.c \
 	host/cmd/fanin.c \
@@ -344,6 +345,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/refine.c \
 	host/cmd/retry.c \
 	host/cmd/run.c \
+	host/cmd/run.h \
+	host/cmd/run_tell.c \
 	host/cmd/show.c \
 	host/cmd/stop.c \
 	host/cmd/table.c \

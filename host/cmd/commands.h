@@ -4,7 +4,7 @@
 #define TROTLINE_CMD_COMMANDS_H
 #include "cmd/cmd.h"
 
-extern const struct command cmd_run, cmd_crawl; /* run.c */
+extern const struct command cmd_run, cmd_crawl;
 extern const struct command cmd_retry, cmd_stop;
 extern const struct command cmd_ls, cmd_show, cmd_cat, cmd_lineage, cmd_diff;
 extern const struct command cmd_plugins; /* plugins_cmd.c */

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <openssl/crypto.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,7 +109,7 @@ static void folder_above(const char *path, char out[PATH_MAX]) {
 
 static void check_versions(struct doctor *d) {
     tell(d, "trotline", SOUND, 0, "%s (collector ABI %u.%u)", TROTLINE_VERSION, TL_ABI_MAJOR, TL_ABI_MINOR);
-    tell(d, "libraries", SOUND, 0, "SQLite %s, %s, %s", sqlite3_libversion(), curl_version(),
+    tell(d, "libraries", SOUND, 0, "%s, %s, %s", store_library(), curl_version(),
          OpenSSL_version(OPENSSL_VERSION));
 }
 

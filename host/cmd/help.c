@@ -9,7 +9,6 @@
 #include <idn2.h>
 #include <libpsl.h>
 #include <openssl/crypto.h>
-#include <sqlite3.h>
 #include <yaml.h>
 
 #include "base/log.h"
@@ -59,7 +58,7 @@ void help_version(FILE *out) {
     fprintf(out, "trotline %s\n", TROTLINE_VERSION);
     fprintf(out, "plugin interface %u.%u\n", TL_ABI_MAJOR, TL_ABI_MINOR);
     fprintf(out, "%s\n", curl_version());
-    fprintf(out, "SQLite %s\n", sqlite3_libversion());
+    fprintf(out, "%s\n", store_library());
     fprintf(out, "%s\n", OpenSSL_version(OPENSSL_VERSION));
     fprintf(out, "libyaml %d.%d.%d, libidn2 %s, libpsl %s\n", major, minor, patch, idn2_check_version(NULL),
             psl_get_version());

@@ -119,5 +119,7 @@ int config_crawl_text(const char *file_name, struct tl_span text, const char *co
  * it, or NULL. http_args: what each line gets beside `url`, or empty. A URL that is none is EXIT_USAGE. */
 int config_crawl_urls(const char *const *url, size_t n, const struct leash *leash, struct tl_span http_args,
                       struct crawl *out, struct fail *why);
+/* The crawl that `crawl URL...` once made, from what the catalog keeps of it. TL_NOTFOUND: that is of a crawl file. */
+int config_crawl_recorded(struct tl_span json, const char *sha256, struct crawl *out);
 void config_crawl_free(struct crawl *c);
 #endif

@@ -3,6 +3,7 @@
  * Invariant: `json`, by which an edited file is known, is the file as written (and --set), before {target.name} and its
  * like are filled in; credentials never stand in it, only names of secrets. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/json_write.h"
@@ -552,5 +553,42 @@ int config_crawl_urls(const char *const *url, size_t n, const struct leash *leas
                        "the URLs and their arguments are too large, or an argument stands twice");
     if (rc)
         config_crawl_free(out);
+    return rc;
+}
+
+/* Made again in the same way; if that gives the same text, it was made in that way. */
+static int recorded(struct tl_span json, const char **url, struct leash *leash, struct crawl *out) {
+    struct tl_json root, member, list, line = {0}, args;
+    struct tl_span http_args = {0};
+    size_t n = 0;
+    int rc = json_parse(json, &root);
+    if (rc || json_get(&root, "leash", &member) || leash_from_json(leash, member.raw, NULL) ||
+        json_get(&root, "lines", &list) || list.type != TL_JSON_ARRAY)
+        return TL_NOTFOUND;
+    while (json_next(&list, &line) == TL_OK) {
+        AUTO_BUF struct buf text = BUF_INIT;
+        if (n == LINES_MAX || json_get(&line, "args", &args) || json_get(&args, "url", &member) ||
+            member.type != TL_JSON_STRING || json_text(&member, &text) || !text.len)
+            return TL_NOTFOUND;
+        http_args = args.raw;
+        url[n++] = mem_text(text.data);
+    }
+    return config_crawl_urls(url, n, leash, http_args, out, NULL) ? TL_NOTFOUND : TL_OK;
+}
+
+int config_crawl_recorded(struct tl_span json, const char *sha256, struct crawl *out) {
+    const char **url = mem_array(NULL, LINES_MAX, sizeof *url);
+    struct leash leash;
+    memset(url, 0, LINES_MAX * sizeof *url);
+    leash_defaults(&leash);
+    int rc = recorded(json, url, &leash, out);
+    if (!rc && strcmp(out->sha256, sha256) != 0) {
+        config_crawl_free(out);
+        rc = TL_NOTFOUND;
+    }
+    for (size_t i = 0; i < LINES_MAX; i++)
+        free((char *)(uintptr_t)url[i]);
+    free(url);
+    leash_free(&leash);
     return rc;
 }

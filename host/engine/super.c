@@ -216,7 +216,9 @@ static int read_lines(void *ctx, const struct store_row *row) {
 static int summarise(struct super *s) {
     const struct store_value root = store_text(s->root_id);
     s->sum.end = s->end;
+    int64_t reach, due;
     s->sum.queued = s->queued;
+    store_events_open(s->store, s->root->root, &s->sum.events_open, &reach, &due);
     s->sum.elapsed_us = time_mono_us() - s->started_us;
     return store_query(s->store, "SELECT status, count(*) FROM runs WHERE parent_id = $1 GROUP BY status", &root, 1,
                        read_lines, &s->sum, &s->why);

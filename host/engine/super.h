@@ -23,6 +23,7 @@ enum super_end { SUPER_DONE, SUPER_TIME, SUPER_STOPPED, SUPER_INTERRUPTED, SUPER
 struct super_summary {
     int64_t by_state[STORE_STATES]; /* of runs finished in this process, the root too */
     int64_t lines, lines_failed, lines_refused, lines_partial, lines_ended; /* of the whole crawl */
+    int64_t events_open;                                                    /* reactions that are still to come */
     int64_t queued, leashed, leashed_by[STORE_REASONS], events_failed, documents, bytes;
     int64_t elapsed_us, refused_credentials;
     enum super_end end;

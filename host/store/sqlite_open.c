@@ -4,6 +4,7 @@
  * turn file beside it. Both work while others write. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -29,6 +30,13 @@ int sqlite_classify(int rc, int system_errno) {
     default:
         return 0;
     }
+}
+
+const char *store_library(void) {
+    static char text[40];
+    if (!text[0])
+        snprintf(text, sizeof text, "SQLite %s", sqlite3_libversion());
+    return text;
 }
 
 static int on_commit(void *ctx, sqlite3 *db, const char *name, int pages) {

@@ -29,6 +29,7 @@ enum store_mode {
 /* `where` is a file path (a postgresql:// URL in the cluster form). Refused with a sentence: a file that is no catalog
  * of ours, a catalog of a newer version, one that cannot be opened or written (exit codes 14, 9). */
 int store_open(const char *where, enum store_mode mode, struct store **out, struct fail *why);
+const char *store_library(void); /* the library underneath and its version, for people */
 void store_close(struct store *s);
 int64_t store_now_us(struct store *s); /* the clock of leases */
 int store_begin(struct store *s, struct fail *why);

@@ -1,24 +1,11 @@
 #!/bin/bash
 # selftest.sh - shows that the fixture server misbehaves exactly as told (TAP).
 # FIXTURE=binary (default: ../../_build/tests/server/fixture, seen from here)
-set -u
+# shellcheck source-path=SCRIPTDIR source=../system/lib.sh
+. "$(dirname "$0")/../system/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 fixture=${FIXTURE:-$here/../../_build/tests/server/fixture}
-tmp=$(mktemp -d)
-pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-count=0 failures=0
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %q\n# wanted: %q\n' "$2" "$3"
-  fi
-}
 check_bytes() { # check_bytes NAME FORMAT: $tmp/got is exactly what printf makes of FORMAT
   # shellcheck disable=SC2059
   printf "$2" > "$tmp/wanted"
@@ -27,16 +14,16 @@ check_bytes() { # check_bytes NAME FORMAT: $tmp/got is exactly what printf makes
 start() { # start OPTIONS...: sets port
   rm -f "$tmp/port"
   "$fixture" --port-file "$tmp/port" "$@" > "$tmp/stdout" 2> "$tmp/stderr" < /dev/null &
-  pid=$!
+  server=$!
   for _ in $(seq 200); do [ -s "$tmp/port" ] && break; sleep 0.02; done
   port=$(cat "$tmp/port")
   url=http://127.0.0.1:$port
 }
 finish() { # sets rc
-  kill "$pid"
-  wait "$pid"
+  kill "$server"
+  wait "$server"
   rc=$?
-  pid=
+  server=
 }
 get() { curl -s --max-time 20 "$@"; }
 talk() { # talk FORMAT: sends the bytes, what comes back until the end is $tmp/got; $tmp/err says how it ended
@@ -280,7 +267,7 @@ finish
 
 mkfifo "$tmp/in"
 "$fixture" --site graph --nodes 9 --stdin-bound < "$tmp/in" > "$tmp/stdout" &
-pid=$!
+server=$!
 exec 4> "$tmp/in"
 for _ in $(seq 200); do [ -s "$tmp/stdout" ] && break; sleep 0.02; done
 url=http://127.0.0.1:$(cat "$tmp/stdout")
@@ -288,9 +275,9 @@ check 'graph: children, and an ETag' "$(get "$url/n/0.html" | grep -c '>c[1-8]<'
   -H "If-None-Match: $(get -D - -o "$tmp/got" "$url/" | tr -d '\r' | sed -n 's/^ETag: //p')" "$url/")" '8
 304'
 exec 4>&-
-wait "$pid"
+wait "$server"
 check 'stdin-bound: ends with its stdin' "$?" 0
-pid=
+server=
 
 printf 'on /x\n  statos 200\n' > "$tmp/bad"
 check 'a mistake in a script is named by its line' "$("$fixture" --script "$tmp/bad" 2>&1; echo "$?")" "fixture: $tmp/bad:2: no such word, or it takes nothing behind it: statos

@@ -3,31 +3,15 @@
 # back, what is refused, and that nothing outlives its run.
 # TROTLINE: the binary; TROTLINE_BAD_PLUGINS: the folder with runs.so.
 # shellcheck disable=SC2016 # what stands in single quotes is for the shell of the programs
-set -u
-umask 022
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 trotline=${TROTLINE:?the trotline binary}
-tmp=$(mktemp -d)
-tmp=$(cd "$tmp" && pwd -P)
-trap 'rm -rf "$tmp"' EXIT
-mkdir "$tmp/plugins" "$tmp/home"
+mkdir "$tmp/plugins"
 cp "${TROTLINE_BAD_PLUGINS:?the folder with runs.so}/runs.so" "$tmp/plugins/" || exit 99
-export HOME=$tmp/home XDG_CACHE_HOME=$tmp/cache NOT_FOR_PROGRAMS=1
-unset TROTLINE_CONFIG TROTLINE_LAKE TROTLINE_CATALOG TROTLINE_PLUGINS
+export NOT_FOR_PROGRAMS=1
 printf 'lake: lake\ncatalog: catalog.db\nplugins: [plugins]\n' > "$tmp/trotline.yml"
 cache=$tmp/cache/trotline/collectors/runs
-count=0 failures=0
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %q\n# wanted: %q\n' "$2" "$3"
-    sed 's/^/# /' "$tmp/stderr"
-  fi
-}
 check_says() { # check_says NAME TEXT: the run failed, and its error holds TEXT
   local seen="$status: $error"
   [[ $status = failed && $error = *"$2"* ]] && seen=$2

@@ -3,31 +3,15 @@
 # built out of tree with it, the program that finds its collectors without being told, manual and completion.
 # TROTLINE_BUILD: the build; TROTLINE_TEST_DATA: tests/data. What is installed goes to tests/system/staged of the build; there
 # stands a program, trotline-staged, that was compiled as if that were where it belongs.
-set -u
-umask 022
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 build=${TROTLINE_BUILD:?the build} data=${TROTLINE_TEST_DATA:?tests/data}
 staged=$build/tests/system/staged
-tmp=$(mktemp -d)
-tmp=$(cd "$tmp" && pwd -P)
-trap 'rm -rf "$tmp" "$staged"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DESTDIR
-unset TROTLINE_CONFIG TROTLINE_LAKE TROTLINE_CATALOG TROTLINE_PLUGINS
-export HOME=$tmp XDG_CACHE_HOME=$tmp/cache
-unset XDG_CONFIG_HOME
+export HOME=$tmp
 cd "$tmp" || exit 99
-count=0 failures=0
+tell=("$tmp/said") leave=("$tmp" "$staged")
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %q\n# wanted: %q\n' "$2" "$3"
-    tail -n 20 "$tmp/said" | sed 's/^/# /'
-  fi
-}
 quiet() { # quiet COMMAND...: its exit code; what it said is told when the check fails
   "$@" > "$tmp/said" 2>&1 < /dev/null
   echo $?

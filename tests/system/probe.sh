@@ -1,27 +1,12 @@
 #!/bin/bash
 # probe.sh - trotline probe and trotline url (TAP): each parser's answer, refusals, what becomes of a broken line, one
 # answer at a time. TROTLINE: the binary.
-set -u
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 trotline=${TROTLINE:?the trotline binary}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-mkdir "$tmp/home"
 cd "$tmp" || exit 99
-export HOME=$tmp/home NO_COLOR=1
-unset TROTLINE_CONFIG TROTLINE_LAKE TROTLINE_CATALOG TROTLINE_PLUGINS
-count=0 failures=0
+tell=(err)
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %q\n# wanted: %q\n' "$2" "$3"
-    [ ! -f err ] || sed 's/^/# /' err | head -n 5
-  fi
-}
 probe() { # probe PARSER LINE...: answers of all lines
   local parser=$1
   shift

@@ -2,46 +2,28 @@
 # queries.sh - the questions of docs/howto/queries.md (TAP): each query is taken from the text as a reader would paste it, asked of a
 # crawl of the fixture's site, and its answer compared with what the site itself says to curl.
 # TROTLINE, FIXTURE: the programs; TROTLINE_TEST_PLUGINS: the folder with http.so; TROTLINE_SOURCE: the source tree.
-set -u
-umask 022
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 trotline=${TROTLINE:?the trotline binary}
 fixture=${FIXTURE:?the fixture server}
 text=${TROTLINE_SOURCE:?the source tree}/docs/howto/queries.md
-tmp=$(mktemp -d)
-tmp=$(cd "$tmp" && pwd -P)
-pid=
-trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-mkdir "$tmp/plugins" "$tmp/home"
+mkdir "$tmp/plugins"
 cp "${TROTLINE_TEST_PLUGINS:?the folder with http.so}/http.so" "$tmp/plugins/" || exit 99
-export HOME=$tmp/home XDG_CACHE_HOME=$tmp/cache
-unset TROTLINE_CONFIG TROTLINE_LAKE TROTLINE_CATALOG TROTLINE_PLUGINS
 cd "$tmp" || exit 99
-count=0 failures=0
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %q\n# wanted: %q\n' "$2" "$3"
-    [ -s "$tmp/stderr" ] && sed 's/^/# /' "$tmp/stderr"
-  fi
-}
 serve() { # serve EDITION [PORT]
   rm -f port
   "$fixture" --port-file port --port "${2:-0}" --site linked --pages 48 --edition "$1" > /dev/null 2> stderr < /dev/null &
-  pid=$!
+  server=$!
   for _ in $(seq 200); do [ -s port ] && break; sleep 0.02; done
   port=$(cat port)
   site=http://127.0.0.1:$port
   curl -s -o /dev/null "$site/gear/tide-tables.html" # answers 500 the first time, whoever asks
 }
 unserve() {
-  kill "$pid"
-  wait "$pid"
-  pid=
+  kill "$server"
+  wait "$server"
+  server=
 }
 query() { # query NAME: the text of the block behind <!-- query: NAME -->
   awk -v mark="<!-- query: $1 -->" '$0 == mark { found = 1; next } found && $0 == "```sql" { inside = 1; next }

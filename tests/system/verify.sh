@@ -2,32 +2,15 @@
 # verify.sh - a crawl is closed as a package, checked and restored (TAP): what the closing record says against what lies in
 # the lake, what verify finds when something is changed behind its back, and a rebuilt catalog against the one it replaces.
 # TROTLINE: the binary; FIXTURE: the fixture server; TROTLINE_TEST_PLUGINS: the folder with http.so.
-set -u
-umask 022
+# shellcheck source-path=SCRIPTDIR source=lib.sh
+. "$(dirname "$0")/lib.sh"
 trotline=${TROTLINE:?the trotline binary}
 fixture=${FIXTURE:?the fixture server}
-tmp=$(mktemp -d)
-tmp=$(cd "$tmp" && pwd -P)
-server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
-mkdir "$tmp/home" "$tmp/w" "$tmp/junk"
-export HOME=$tmp/home XDG_CACHE_HOME=$tmp/cache NO_COLOR=1
-unset TROTLINE_CONFIG TROTLINE_LAKE TROTLINE_CATALOG TROTLINE_PLUGINS
+mkdir "$tmp/w" "$tmp/junk"
 cd "$tmp/w" || exit 99
 printf 'plugins: ["%s"]\nfetch: {delay: 0s}\n' "${TROTLINE_TEST_PLUGINS:?the folder with http.so}" > trotline.yml
-count=0 failures=0
+tell=("$tmp/out" "$tmp/err")
 
-check() { # check NAME GOT WANTED
-  count=$((count + 1))
-  if [ "$2" = "$3" ]; then
-    echo "ok $count - $1"
-  else
-    failures=$((failures + 1))
-    echo "not ok $count - $1"
-    printf '# got:    %.500q\n# wanted: %.500q\n' "$2" "$3"
-    sed 's/^/# /' "$tmp/out" "$tmp/err" | head -n 8
-  fi
-}
 tl() { # tl ARGUMENTS: stdout in $tmp/out, stderr in $tmp/err, and rc
   timeout 60 "$trotline" "$@" > "$tmp/out" 2> "$tmp/err" < /dev/null
   rc=$?

@@ -1,0 +1,54 @@
+/* run.h - what the commands run and crawl share: a crawl from start to end, and how it is told of. */
+#ifndef TROTLINE_CMD_RUN_H
+#define TROTLINE_CMD_RUN_H
+#include "cmd/cmd.h"
+#include "engine/super.h"
+
+enum fail_on { FAIL_ON_LINE, FAIL_ON_ANY, FAIL_ON_PERCENT, FAIL_ON_ROOT, FAIL_ON_LEASH, FAIL_ON_NEVER };
+struct run_options {
+    const char *resume; /* NULL, "auto", or an id */
+    bool plan, relax, output_given;
+    enum cmd_format format;
+    int64_t timeout_us;
+    enum fail_on fail_on;
+    double percent;
+    const char **set;
+    size_t set_count;
+};
+struct running {
+    const struct cmd_globals *g;
+    const struct run_options *o;
+    struct cmd_open open;
+    struct crawl crawl;
+    struct store_crawl root;
+    struct super_summary sum;
+    char root_id[UUID_TEXT];
+    int lock_fd, root_fd; /* of its name, of this very crawl; -1: none */
+    bool was_closed;
+};
+
+enum {
+    OPT_PLAN = 256,
+    OPT_RESUME,
+    OPT_TIMEOUT,
+    OPT_SET,
+    OPT_FAIL_ON,
+    OPT_RELAX,
+    OPT_DEPTH,
+    OPT_FANOUT,
+    OPT_RUNS,
+    OPT_BYTES,
+    OPT_TIME,
+    OPT_HOST,
+    OPT_NO_FOLLOW
+};
+
+/* The options that run and crawl share; 0 when taken, else what cmd_option gave or an exit code. */
+int run_option(const char *command, int c, struct run_options *o);
+/* r->g, r->o and r->crawl are given; releases all of r. The exit code. */
+int run_and_release(struct running *r);
+/* run_tell.c */
+void run_tell_one(void *ctx, const struct super_finished *f); /* a line of -o jsonl */
+const char *run_end_word(const struct running *r);
+int run_tell_end(struct running *r); /* summary, on_finish, the last line; the exit code */
+#endif
