@@ -225,8 +225,7 @@ static int drive(struct running *r) {
             printf("%s\n", r->root_id);
         return cmd_fail(&why, EXIT_INTERNAL);
     }
-    bool ended = r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
-    if (ended)
+    if (run_is_over(r))
         rc = close_crawl(r->open.store, r->open.lake, &r->root, run_end_word(r), &why);
     else {
         rc = store_begin(r->open.store, &why);

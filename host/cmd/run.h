@@ -43,6 +43,10 @@ enum {
     OPT_NO_FOLLOW
 };
 
+/* Has the crawl ended, rather than this process? */
+static inline bool run_is_over(const struct running *r) {
+    return r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
+}
 /* The options that run and crawl share; 0 when taken, else what cmd_option gave or an exit code. */
 int run_option(const char *command, int c, struct run_options *o);
 /* r->g, r->o and r->crawl are given; releases all of r. The exit code. */

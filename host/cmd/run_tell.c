@@ -12,6 +12,7 @@
 #include "base/times.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
+#include "cmd/tables.h"
 #include "engine/crawl_fanin.h"
 
 /* ---- output */
@@ -223,8 +224,7 @@ static void run_hook(const char *command, const struct buf *summary) {
 /* With `fanin:`, it is the policy there that says whether lines that failed matter. */
 static int merge_legs(struct running *r, int code) {
     struct fail why = FAIL_INIT;
-    bool ended = r->was_closed || r->sum.end == SUPER_DONE || r->sum.end == SUPER_TIME || r->sum.end == SUPER_STOPPED;
-    if (!r->crawl.fanin.sources || !ended)
+    if (!r->crawl.fanin.sources || !(r->was_closed || run_is_over(r)))
         return code;
     if (crawl_fanin(&r->crawl, r->open.store, r->open.lake, r->root_id, r->root.context_json, time_now_us(), &why))
         return r->o->fail_on == FAIL_ON_NEVER && why.exit_code == EXIT_ROOT ? code : cmd_fail(&why, EXIT_INTERNAL);
@@ -245,6 +245,8 @@ int run_tell_end(struct running *r) {
         print_table(r);
     if (!cmd_flush(stdout))
         code = EXIT_DISK;
+    if (r->root.root && run_is_over(r))
+        tables_after(&r->open, r->g, r->root.root, r->root_id);
     for (size_t i = 0; i < r->open.config.on_finish_count; i++)
         run_hook(r->open.config.on_finish[i], &summary);
     say_closing(r, code);

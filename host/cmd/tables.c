@@ -1,10 +1,12 @@
 /* tables.c - see tables.h. */
 #include "cmd/tables.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/times.h"
 
 int tables_time(const char *text, int64_t *us) {
@@ -111,4 +113,23 @@ int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct 
     int rc = refine_items(&options, sums, why);
     log_progress(NULL);
     return rc;
+}
+
+void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id) {
+    struct fail why = FAIL_INIT;
+    struct config_types types = {0};
+    struct convert_sums converted;
+    struct refine_sums sums = {0};
+    const struct store_selection which = {.root = root};
+    int after = o->config.convert.after;
+    int rc = after == CONFIG_AFTER_NONE ? TL_OK : tables_convert(o, g, &which, &converted, &why);
+    if (!rc && after == CONFIG_AFTER_TABLES && (rc = config_types(&o->config, &types, &why)) == TL_OK) {
+        sums.type = mem_alloc((types.count + 1) * sizeof *sums.type);
+        rc = tables_refine(o, g, &types, &which, &sums, &why);
+        free(sums.type);
+        config_types_free(&types);
+    }
+    if (rc)
+        log_warn("the crawl is over, but its tables are not made (trotline %s %s makes up for it): %s",
+                 after == CONFIG_AFTER_TABLES ? "refine" : "convert", root_id, why.text);
 }

@@ -23,4 +23,6 @@ int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct
                    struct convert_sums *sums, struct fail *why); /* with progress and problems on stderr */
 int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
                   const struct store_selection *which, struct refine_sums *sums, struct fail *why);
+/* convert.after: what a crawl does when it has closed. It is over and whole, whatever comes of this. */
+void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id);
 #endif
