@@ -161,6 +161,13 @@ static int copy_attachment(struct cat *c, struct fail *why) {
                      name.data ? name.data : "", id);
 }
 
+/* On a terminal the prompt gets a line of its own; elsewhere not a byte is added. */
+static void print_bytes(struct tl_span bytes) {
+    fwrite(bytes.ptr, 1, bytes.len, stdout);
+    if (bytes.len && bytes.ptr[bytes.len - 1] != '\n' && isatty(STDOUT_FILENO))
+        putchar('\n');
+}
+
 static int print_element(struct cat *c, struct fail *why) {
     AUTO_BUF struct buf bytes = BUF_INIT, original = BUF_INIT;
     int rc = document_bytes(&c->part, &bytes);
@@ -170,13 +177,12 @@ static int print_element(struct cat *c, struct fail *why) {
         bool back = back_to_charset(&c->part, buf_span(&bytes), &original);
         if (!back)
             log_warn("this was text in another charset, which cannot be restored here: it is printed as UTF-8");
-        const struct buf *b = back ? &original : &bytes;
-        fwrite(buf_span(b).ptr, 1, b->len, stdout);
+        print_bytes(buf_span(back ? &original : &bytes));
         return TL_OK;
     }
     if (rc)
         return fail_exit(why, rc, EXIT_DAMAGED, "the data of %s in %s cannot be read", c->dataset, c->path.data);
-    fwrite(buf_span(&bytes).ptr, 1, bytes.len, stdout);
+    print_bytes(buf_span(&bytes));
     return TL_OK;
 }
 
@@ -270,6 +276,6 @@ const struct command cmd_cat = {
     "      --path             where the document lies\n"
     "\n"
     "Examples:\n"
-    "  trotline cat 0193a5c4 | jq .lineage\n"
-    "  trotline cat --dataset page 0193a5c4 > page.html\n"
-    "  trotline cat --path 0193a5c4 | xargs sha256sum\n"};
+    "  trotline cat 0193a5c4-7b2e-7d1f | jq .lineage\n"
+    "  trotline cat --dataset page 0193a5c4-7b2e-7d1f > page.html\n"
+    "  trotline cat --path 0193a5c4-7b2e-7d1f | xargs sha256sum\n"};

@@ -2,7 +2,8 @@
  *
  * Documents are the same one when they have the same key: the URL that was asked for, else collector and canonical
  * arguments. A document has changed when the bytes it was made of have (the document itself always does: it holds
- * times), or how its run ended. One that stands for an unchanged earlier result is compared by that result. */
+ * times), or how its run ended. A page that its server says is not there (404, 410) is not there: it was removed, or
+ * has not come yet. One that stands for an unchanged earlier result is compared by that result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,13 +54,13 @@ static struct tl_span text_of(const struct store_value *v) {
     return v->type == STORE_TEXT ? v->text : (struct tl_span){"", 0};
 }
 
-/* run_id, collector, url, payload, digest, status, result, reused */
+/* run_id, collector, url, payload, digest, status, result, reused, gone */
 static int each_run(void *ctx, const struct store_row *row) {
     struct side *s = ctx;
     const struct store_value *v = row->value;
     struct entry e = {.reused = v[7].number != 0};
     AUTO_BUF struct buf key = BUF_INIT;
-    if (uuid_parse(text_of(&v[0]), &e.run) || uuid_parse(text_of(&v[6]), &e.result))
+    if (v[8].number || uuid_parse(text_of(&v[0]), &e.run) || uuid_parse(text_of(&v[6]), &e.result))
         return 0;
     if (v[2].type == STORE_TEXT)
         e.key = keep(s, v[2].text);
@@ -136,10 +137,11 @@ static int read_side(struct side *s, struct fail *why) {
     const struct store_value root = store_text(s->root);
     /* own documents, then references to earlier ones */
     static const char *const runs[] = {
-        "SELECT r.run_id, r.collector, r.url, r.payload, r.payload_digest, r.status, d.result_id, 0 "
+        "SELECT r.run_id, r.collector, r.url, r.payload, r.payload_digest, r.status, d.result_id, 0, "
+        "r.status = 'failed' AND r.http_status IN (404, 410) "
         "FROM documents d JOIN runs r ON r.run_id = d.run_id WHERE d.root_id = $1 AND r.parent_id IS NOT NULL",
         "SELECT r.run_id, r.collector, r.url, r.payload, r.payload_digest, coalesce((SELECT o.status FROM documents d "
-        "JOIN runs o ON o.run_id = d.run_id WHERE d.result_id = r.result_ref), 'success'), r.result_ref, 1 "
+        "JOIN runs o ON o.run_id = d.run_id WHERE d.result_id = r.result_ref), 'success'), r.result_ref, 1, 0 "
         "FROM runs r WHERE r.root_id = $1 AND r.result_ref IS NOT NULL AND r.parent_id IS NOT NULL AND NOT EXISTS "
         "(SELECT 1 FROM documents d WHERE d.run_id = r.run_id)"};
     static const char *const datasets[] = {
@@ -423,11 +425,12 @@ const struct command cmd_diff = {
     "diff", "what changed between two crawls", diff_main, "[--exit-code] [-o FORMAT] ROOT ROOT",
     "Compares the documents of two crawls, the earlier one first, by what was fetched. A document is known by its\n"
     "URL, or by collector and arguments when it has none; one that stands for an unchanged earlier result counts\n"
-    "as that. The roots' own documents are not compared.\n"
+    "as that. What answers 404 or 410 is not there: it was removed, or added when it comes back; other failures are\n"
+    "changes. The roots' own documents are not compared.\n"
     "\n"
     "      --exit-code        end with 1 when there is a difference\n"
     "  -o, --output FORMAT    table (default: a line a difference), json, jsonl, csv\n"
     "\n"
     "Examples:\n"
-    "  trotline diff 0193a5c4 0193b01e\n"
-    "  trotline diff --exit-code -o json 0193a5c4 0193b01e | jq '.changed[].key'\n"};
+    "  trotline diff 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"
+    "  trotline diff --exit-code -o json 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60 | jq '.changed[].key'\n"};

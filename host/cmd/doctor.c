@@ -109,8 +109,7 @@ static void folder_above(const char *path, char out[PATH_MAX]) {
 
 static void check_versions(struct doctor *d) {
     tell(d, "trotline", SOUND, 0, "%s (collector ABI %u.%u)", TROTLINE_VERSION, TL_ABI_MAJOR, TL_ABI_MINOR);
-    tell(d, "libraries", SOUND, 0, "%s, %s, %s", store_library(), curl_version(),
-         OpenSSL_version(OPENSSL_VERSION));
+    tell(d, "libraries", SOUND, 0, "%s, %s, %s", store_library(), curl_version(), OpenSSL_version(OPENSSL_VERSION));
 }
 
 static bool check_configuration(struct doctor *d, const struct cmd_globals *g) {
@@ -251,7 +250,9 @@ static void check_plugins(struct doctor *d) {
     for (size_t i = 0; i < set->refused_count; i++)
         tell(d, "collector", UNSOUND, EXIT_PLUGIN, "%s: %s", set->refused[i].file, set->refused[i].reason);
     if (set->count <= 1 && !set->refused_count)
-        tell(d, "collector", NOTE, 0, "no collector is installed; %zu folders were searched, %zu of them are not there",
+        tell(d, "collector", UNSOUND, EXIT_PLUGIN,
+             "no collector is installed: %zu folders were searched, %zu of them are not there; set `plugins` in "
+             "trotline.yml or TROTLINE_PLUGINS to the folder that has http.so",
              n, missing);
 }
 
@@ -314,7 +315,7 @@ static int doctor(struct doctor *d, const struct cmd_globals *g) {
     if (!cmd_flush(stdout))
         return EXIT_DISK;
     if (d->bad)
-        log_closing("doctor: %d things are bad, see the lines that say so", d->bad);
+        log_closing("doctor: %d thing%s bad, see the lines that say so", d->bad, d->bad == 1 ? " is" : "s are");
     else if (!g->quiet)
         log_closing("doctor: the installation is sound%s", d->notes ? ", see the notes" : "");
     return d->exit_code;
@@ -343,8 +344,8 @@ const struct command cmd_doctor = {
     "doctor", "check this installation", doctor_main, "[-o FORMAT]",
     "Says what is installed and configured, and whether it is sound: versions, configuration, lake, catalog,\n"
     "collectors (with the reason of each that is refused), clock, cache. Nothing is made or changed. Ends with 0 when\n"
-    "all is sound, else with the code that a crawl would end with: 3 configuration, 4 a collector is refused,\n"
-    "9 lake or catalog cannot be written, 14 the catalog is damaged.\n"
+    "all is sound, else with the code that a crawl would end with: 3 configuration, 4 a collector is refused or\n"
+    "there is none, 9 lake or catalog cannot be written, 14 the catalog is damaged.\n"
     "\n"
     "  -o, --output FORMAT    table (default), json: {checks: [{what, state, text}], sound}\n"
     "\n"

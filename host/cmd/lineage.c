@@ -274,7 +274,7 @@ const struct command cmd_lineage = {
     "                         a line), cypher\n"
     "\n"
     "Examples:\n"
-    "  trotline lineage 0193a5c4\n"
+    "  trotline lineage 0193a5c4-7b2e-7d1f\n"
     "  trotline lineage --up 0193a5d0\n"
-    "  trotline lineage --depth 2 --format svg 0193a5c4 > crawl.svg\n"
-    "  trotline lineage --format json 0193a5c4 | jq '.nodes | length'\n"};
+    "  trotline lineage --depth 2 --format svg 0193a5c4-7b2e-7d1f > crawl.svg\n"
+    "  trotline lineage --format json 0193a5c4-7b2e-7d1f | jq '.nodes | length'\n"};

@@ -8,6 +8,11 @@
 #include "base/json_write.h"
 #include "store/store.h"
 
+/* The end of a noun after a number: "" for 1, else "s". */
+static inline const char *print_s(int64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 /* White space becomes a space, other controls '?', bytes that are no UTF-8 U+FFFD. most: code points, 0: all; a longer
  * text is cut, with an ellipsis. */
 void print_plain(struct buf *out, struct tl_span text, size_t most);

@@ -29,16 +29,17 @@ static void restored(void *ctx, const struct package_head *head) {
     r->runs += head->runs;
     if (!r->watched)
         return;
-    snprintf(line, sizeof line, "%lld crawls, %lld runs restored", (long long)r->crawls, (long long)r->runs);
+    snprintf(line, sizeof line, "%lld crawl%s, %lld run%s restored", (long long)r->crawls, print_s(r->crawls),
+             (long long)r->runs, print_s(r->runs));
     log_progress(line);
 }
 
 static void unrecorded(void *ctx, const char *root_id, int64_t documents) {
     (void)ctx;
     log_progress(NULL);
-    printf("%s cannot be restored: the crawl was not closed, or its closing record is damaged; %lld documents stay in "
+    printf("%s cannot be restored: the crawl was not closed, or its closing record is damaged; %lld document%s in "
            "the lake\n",
-           root_id, (long long)documents);
+           root_id, (long long)documents, documents == 1 ? " stays" : "s stay");
 }
 
 static int rebuild(struct cmd_open *o, const struct cmd_globals *g, const char *catalog) {
@@ -56,11 +57,11 @@ static int rebuild(struct cmd_open *o, const struct cmd_globals *g, const char *
     char elapsed[TIME_TEXT];
     time_duration_text(time_mono_us() - start, elapsed);
     if (!g->quiet || sums.problems)
-        log_closing("rebuild: %lld crawls with %lld runs and %lld documents restored into %s in %s; %lld damaged "
-                    "records, %lld crawls cannot be "
-                    "restored; look with: trotline ls",
-                    (long long)sums.crawls, (long long)sums.runs, (long long)sums.documents, catalog, elapsed,
-                    (long long)sums.problems, (long long)sums.unrecorded);
+        log_closing("rebuild: %lld crawl%s with %lld run%s and %lld document%s restored into %s in %s; %lld damaged "
+                    "record%s, %lld crawl%s cannot be restored; look with: trotline ls",
+                    (long long)sums.crawls, print_s(sums.crawls), (long long)sums.runs, print_s(sums.runs),
+                    (long long)sums.documents, print_s(sums.documents), catalog, elapsed, (long long)sums.problems,
+                    print_s(sums.problems), (long long)sums.unrecorded, print_s(sums.unrecorded));
     return sums.problems ? EXIT_DAMAGED : EXIT_DONE;
 }
 

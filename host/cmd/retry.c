@@ -88,5 +88,5 @@ const struct command cmd_retry = {
     "                         show` of a failed run names it)\n"
     "\n"
     "Examples:\n"
-    "  trotline retry 0193a5c4\n"
-    "  trotline retry --reason timeout 0193a5c4\n"};
+    "  trotline retry 0193a5c4-7b2e-7d1f\n"
+    "  trotline retry --reason timeout 0193a5c4-7b2e-7d1f\n"};

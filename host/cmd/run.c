@@ -166,7 +166,8 @@ static int recover_runs(struct running *r, struct fail *why) {
     if (!rc)
         rc = store_commit(r->open.store, why);
     if (count > 0)
-        log_info("%lld runs were under way when the crawl was interrupted; they are taken up again", (long long)count);
+        log_info("%lld run%s under way when the crawl was interrupted; taken up again", (long long)count,
+                 count == 1 ? " was" : "s were");
     return rc;
 }
 

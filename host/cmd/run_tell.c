@@ -129,7 +129,8 @@ static void print_table(const struct running *r) {
             printf("leashed %-6s %8lld\n", store_reason_name[i], (long long)r->sum.leashed_by[i]);
     time_size_text(r->root.bytes, size);
     time_duration_text(r->sum.elapsed_us, elapsed);
-    printf("%lld documents, %s, %s; root %s\n", (long long)r->root.documents, size, elapsed, r->root_id);
+    printf("%lld document%s, %s, %s; root %s\n", (long long)r->root.documents, print_s(r->root.documents), size,
+           elapsed, r->root_id);
 }
 
 static int take_cause(void *ctx, const struct store_row *row) {
@@ -169,9 +170,9 @@ static void say_closing(const struct running *r, int code) {
         buf_printf(&resume, "trotline run %s --resume %s", r->crawl.file, r->root_id);
     else
         buf_printf(&resume, "trotline crawl --resume %s", r->root_id);
-    buf_printf(&waits, "%lld runs queued", (long long)r->sum.queued);
+    buf_printf(&waits, "%lld run%s queued", (long long)r->sum.queued, print_s(r->sum.queued));
     if (r->sum.events_open > 0)
-        buf_printf(&waits, " and %lld reactions to come", (long long)r->sum.events_open);
+        buf_printf(&waits, " and %lld reaction%s to come", (long long)r->sum.events_open, print_s(r->sum.events_open));
     if (r->sum.end == SUPER_INTERRUPTED || r->sum.end == SUPER_TIMEOUT || r->sum.end == SUPER_RATE) {
         log_ending(code, "crawl %s: %s after %s with %s; go on with: %s", r->crawl.name, run_end_word(r), elapsed,
                    waits.data, resume.data);
@@ -185,11 +186,11 @@ static void say_closing(const struct running *r, int code) {
     snprintf(in_force, sizeof in_force, "leash: depth %s, runs %s", depth, runs);
     log_ending(
         code,
-        "crawl %s: %s after %s, %lld runs, %lld failed, %lld refused by the leash or robots (%s)%s%s; look with: "
+        "crawl %s: %s after %s, %lld run%s, %lld failed, %lld refused by the leash or robots (%s)%s%s; look with: "
         "trotline %s %s",
-        r->crawl.name, run_end_word(r), elapsed, (long long)r->root.runs, (long long)r->root.failed,
-        (long long)r->root.leashed, in_force, cause.len ? "; " : "", cause.len ? cause.data : "",
-        code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
+        r->crawl.name, run_end_word(r), elapsed, (long long)r->root.runs, print_s(r->root.runs),
+        (long long)r->root.failed, (long long)r->root.leashed, in_force, cause.len ? "; " : "",
+        cause.len ? cause.data : "", code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
 }
 
 /* ---- on_finish */

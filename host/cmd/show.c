@@ -241,5 +241,5 @@ const struct command cmd_show = {
     "  -o, --output FORMAT    table (default: one fact a line), json\n"
     "\n"
     "Examples:\n"
-    "  trotline show 0193a5c4\n"
+    "  trotline show 0193a5c4-7b2e-7d1f\n"
     "  trotline show --all -o json 0193a5c4-7d6e-7c33-9a52-c4fd0d8b4b1c\n"};

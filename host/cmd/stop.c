@@ -105,4 +105,4 @@ const struct command cmd_stop = {
     "ROOT is the id of its root run, whole or as far as it is unique.\n"
     "\n"
     "Examples:\n"
-    "  trotline stop 0193a5c4\n"};
+    "  trotline stop 0193a5c4-7b2e-7d1f\n"};

@@ -37,7 +37,8 @@ static int forget(struct cmd_open *o, const struct url_found *f) {
         rc = store_commit(o->store, &why);
     if (rc)
         return cmd_fail(&why, EXIT_INTERNAL);
-    log_info("forgotten: %s; its %lld documents stay in the lake", f->url.data, (long long)f->documents);
+    log_info("forgotten: %s; its %lld document%s in the lake", f->url.data, (long long)f->documents,
+             f->documents == 1 ? " stays" : "s stay");
     return EXIT_DONE;
 }
 

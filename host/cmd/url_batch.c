@@ -2,9 +2,11 @@
  *
  * Invariant: a line is answered before the next is read, whatever it holds; what is no URL is answered with its error.
  */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/json_write.h"
+#include "base/log.h"
 #include "cmd/url.h"
 #include "net/url.h"
 
@@ -65,5 +67,8 @@ int url_batch(struct cmd_open *o) {
         if (!cmd_flush(stdout))
             return EXIT_DISK;
     }
-    return EXIT_DONE;
+    if (!ferror(stdin))
+        return EXIT_DONE;
+    log_error("url -: the URLs cannot be read on: %s; those before this were answered", strerrordesc_np(errno));
+    return EXIT_USAGE;
 }

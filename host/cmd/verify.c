@@ -38,8 +38,9 @@ static void progress(void *ctx, const struct verify_sums *sums) {
     char line[120], size[TIME_TEXT];
     v->shown_us = now;
     time_size_text(sums->bytes, size);
-    snprintf(line, sizeof line, "%lld documents, %lld attachments, %s read, %lld problems", (long long)sums->documents,
-             (long long)sums->attachments, size, (long long)sums->problems);
+    snprintf(line, sizeof line, "%lld document%s, %lld attachment%s, %s read, %lld problem%s",
+             (long long)sums->documents, print_s(sums->documents), (long long)sums->attachments,
+             print_s(sums->attachments), size, (long long)sums->problems, print_s(sums->problems));
     log_progress(line);
 }
 
@@ -49,15 +50,16 @@ static void say(const struct verify_sums *sums, const char *lake, bool quick, in
     time_size_text(sums->bytes, size);
     time_duration_text(elapsed_us, elapsed);
     if (sums->earlier)
-        buf_printf(&extra, ", %lld files of earlier attempts", (long long)sums->earlier);
+        buf_printf(&extra, ", %lld file%s of earlier attempts", (long long)sums->earlier, print_s(sums->earlier));
     if (sums->staged)
         buf_printf(&extra, ", %lld on their way from staging", (long long)sums->staged);
     if (sums->warnings)
-        buf_printf(&extra, ", %lld warnings", (long long)sums->warnings);
-    log_closing("verify: %lld documents, %lld attachments, %lld closing records (%s %s in %s)%s: %lld problems in %s",
-                (long long)sums->documents, (long long)sums->attachments, (long long)sums->records,
-                quick ? "not read;" : "read:", size, elapsed, extra.data ? extra.data : "", (long long)sums->problems,
-                lake);
+        buf_printf(&extra, ", %lld warning%s", (long long)sums->warnings, print_s(sums->warnings));
+    log_closing(
+        "verify: %lld document%s, %lld attachment%s, %lld closing record%s (%s %s in %s)%s: %lld problem%s in %s",
+        (long long)sums->documents, print_s(sums->documents), (long long)sums->attachments, print_s(sums->attachments),
+        (long long)sums->records, print_s(sums->records), quick ? "not read;" : "read:", size, elapsed,
+        extra.data ? extra.data : "", (long long)sums->problems, print_s(sums->problems), lake);
 }
 
 static int verify(struct cmd_open *o, const struct cmd_globals *g, const char *id, bool quick) {
@@ -120,4 +122,4 @@ const struct command cmd_verify = {
     "Examples:\n"
     "  trotline verify\n"
     "  trotline verify --quick\n"
-    "  trotline verify 0193a5c4\n"};
+    "  trotline verify 0193a5c4-7b2e-7d1f\n"};

@@ -225,7 +225,8 @@ int rebuild_catalog(const char *catalog, struct lake *l, const struct rebuild_ev
     buf_printf(&lock, "%s.lock", beside.data);
     AUTO_CLOSE int held = open(lock.data, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (held < 0)
-        return fail_errno(why, TL_FAILED, "cannot write beside the catalog: %s", lock.data);
+        return fail_exit(why, TL_FAILED, EXIT_DISK, "cannot write beside the catalog: %s: %s", lock.data,
+                         strerrordesc_np(errno));
     if (flock(held, LOCK_EX | LOCK_NB) < 0)
         return fail_exit(why, TL_REFUSED, EXIT_LOCKED, "another rebuild of the catalog %s is under way", catalog);
     remove_catalog(beside.data); /* of a rebuild that was cut off */

@@ -270,7 +270,7 @@ def damage():
     d.file.write_bytes(raw)
     os.chmod(d.file, 0o444)
     v = w.tl("verify")
-    code("verify: one flipped bit", v, 14, "1 problems")
+    code("verify: one flipped bit", v, 14, "1 problem in")
     ok("verify: names the file, and only that", [d.path in x for x in v.out.splitlines()] == [True], v.out)
     os.unlink(d.file)
     v = w.tl("verify")
@@ -287,4 +287,47 @@ def damage():
     site.close()
 
 
-main(usage, configuration, plugins, outcomes, interrupted_and_back, beside, retried, disk, damage)
+def small_things():
+    """What once was said wrongly, or not at all."""
+    import pty
+    site = Site(script="on /robots.txt\n  status 404\n  body no\non /\n  page start\n  links /a /b\non /a\n  page a\nnext\n  status 404\n  page a\n"
+                "on /b\n  type text/plain\n  body no newline\nnext\n  status 503\n  body later\n")
+    w = World()
+    w.configure("fetch: {retries: 0, delay: 0s}\n")
+    first = w.tl("crawl", site.base + "/")
+    second = w.tl("crawl", site.base + "/")
+    d = json.loads(w.tl("diff", first.root, second.root, "-o", "json").out)
+    eq("diff: a page that answers 404 was removed, one that fails otherwise changed", ([x["key"] for x in d["removed"]], [x["key"] for x in d["changed"]], d["added"]),
+       ([site.base + "/a"], [site.base + "/b"], []))
+    d = json.loads(w.tl("diff", second.root, first.root, "-o", "json").out)
+    eq("diff: and added when it comes back", ([x["key"] for x in d["added"]], d["removed"]), ([site.base + "/a"], []))
+    run = w.one("SELECT run_id FROM runs WHERE root_id = ? AND url LIKE '%/b'", first.root)
+    eq("cat --dataset: not a byte is added", w.tl("cat", "--dataset", "page", run).out, "no newline")
+    master, slave = pty.openpty()
+    p = subprocess.run([TROTLINE, "--config", w.config, "cat", "--dataset", "page", run], stdout=slave, stderr=subprocess.PIPE, env=w.env, timeout=PATIENCE)
+    os.close(slave)
+    seen = os.read(master, 1000)
+    os.close(master)
+    eq("cat --dataset: but for the end of the line on a terminal", (p.returncode, seen), (0, b"no newline\r\n"))
+    folder = os.open(w.dir, os.O_RDONLY)
+    p = subprocess.run([TROTLINE, "--config", w.config, "url", "-"], stdin=folder, capture_output=True, env=w.env, timeout=PATIENCE)
+    os.close(folder)
+    ok("url - of what cannot be read: exit 2, with the reason", p.returncode == 2 and b"cannot be read" in p.stderr, p.stderr)
+    code("rebuild into a place that cannot be", w.tl("rebuild", "--catalog", "/dev/null/catalog.db"), 9, "/dev/null/catalog.db")
+    summary = next((w.lake / "crawls").rglob(f"{first.root}.json"))
+    for kind in ("a link to itself", "a folder"):
+        kept = summary.read_bytes()
+        summary.unlink()
+        summary.symlink_to(summary.name) if kind == "a link to itself" else summary.mkdir()
+        r = w.tl("rebuild", "--catalog", w.dir / "again.db")
+        ok(f"rebuild: a summary that is {kind} is damage, and named", r.code == 14 and f"{first.root}.jsonl" in r.out and "1 crawl with" in r.last_line(), r)
+        (w.dir / "again.db").unlink(missing_ok=True)
+        summary.unlink() if summary.is_symlink() else summary.rmdir()
+        summary.write_bytes(kept)
+    empty = World(plugins=[])
+    r = empty.tl("doctor")
+    ok("doctor: an installation without collectors is not sound", r.code == 4 and "no collector is installed" in r.out, r)
+    site.close()
+
+
+main(usage, configuration, plugins, outcomes, interrupted_and_back, beside, retried, disk, damage, small_things)
