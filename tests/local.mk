@@ -41,8 +41,11 @@ tests_system_table_write_CFLAGS = $(HOST_CFLAGS)
 tests_system_table_write_LDADD = host/libhost.a $(HOST_LIBS)
 EXTRA_DIST += tests/system/readers.mjs
 
-# ---- benches of parts; run by make bench-convert
-EXTRA_PROGRAMS = tests/bench/gen_items tests/bench/convert_bench
+# ---- benches of parts; run by make bench and bench-convert
+EXTRA_PROGRAMS = tests/bench/gen_items tests/bench/convert_bench tests/bench/net_bench
+tests_bench_net_bench_SOURCES = tests/bench/net_bench.c
+tests_bench_net_bench_CFLAGS = $(HOST_CFLAGS)
+tests_bench_net_bench_LDADD = host/libhost.a $(HOST_LIBS)
 tests_bench_gen_items_SOURCES = tests/bench/gen_items.c
 tests_bench_gen_items_LDADD = -lm
 tests_bench_convert_bench_SOURCES = tests/bench/convert_bench.c

@@ -9,7 +9,7 @@
 ##   make check-kill9      kills supervisor and workers at 200 random moments of a crawl of 5,000 pages
 ##   make fuzz             libFuzzer with clang (_fuzz): FUZZ_SECONDS=30 for each target, FUZZ_TARGETS="url html"
 ##   make lint             formatting, static analysis, shell scripts, and rules of our own; RULES=banned for one of them
-##   make bench            one crawl of a local site of 5,000 pages, measured; see tests/bench/README.md
+##   make bench            parsers, a crawl of a local site of 5,000 pages, and tables, measured; see tests/bench/README.md
 ##   make bench-convert    items to Parquet and Avro, beside DuckDB (part of make bench): BENCH_ITEMS=200000
 ##   make install          DESTDIR=... and the like as usual
 ##   make distcheck        the release: packed, unpacked read-only, built, tested, installed, removed
@@ -87,7 +87,11 @@ tests/torture/failmalloc.so: $(srcdir)/tests/torture/failmalloc.c
 
 BENCH_PAGES = 5000
 BENCH_ITEMS = 40000
-bench: bench-crawl bench-convert
+BENCH_HTML =
+bench: bench-net bench-crawl bench-convert
+
+bench-net: all tests/bench/net_bench$(EXEEXT)
+	@$(AM_TESTS_ENVIRONMENT) tests/bench/net_bench$(EXEEXT) $(BENCH_HTML)
 
 bench-convert: tests/bench/gen_items tests/bench/convert_bench
 	@echo 'Items become table files, by us and by DuckDB in turn; ratios of one sitting are what counts.'
