@@ -56,6 +56,9 @@ int fetch_refuse(struct exchange *x, const char *by, const char *sentence, const
 }
 
 static int refuse_private(struct exchange *x) {
+    if (pacing_was_public(x->f->pacing, x->url.host))
+        return fetch_refuse(x, "guard",
+                            "this host had a public address before, and now has a private one:", x->host_port);
     return fetch_refuse(x, "guard", "the crawl does not name this host, and its address is private:", x->host_port);
 }
 

@@ -194,8 +194,10 @@ static int ask_once(struct exchange *x, struct transfer_request *t, bool first_t
     t->timeout_us = fetch_timeout_us(x);
     t->rule = x->rule;
     t->private_allowed = x->f->policy.private_allowed;
-    t->host_named = x->env->host_named(x->env->ctx, x->url.host);
+    t->host_named = x->env->host_named(x->env->ctx, x->url.host) && !pacing_was_public(x->f->pacing, x->url.host);
     rc = x->env->exchange(x->env->ctx, t, r);
+    if (r->address[0] && !r->private_address && !x->rule->proxy)
+        pacing_saw_public(x->f->pacing, x->url.host);
     const struct pacing_seen seen = {rc || r->status == 0 ? -1 : r->total_us, r->first_byte_us, r->private_address,
                                      verdict_of(r, first_try)};
     pacing_end(row, x->f->worker, &rule, &seen, time_mono_us());

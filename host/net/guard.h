@@ -2,7 +2,8 @@
  *
  * The address checked is the address connected to: the check runs on the socket address that libcurl is about to open,
  * on every hop. Private, loopback, link-local, multicast, mapped and other special addresses are refused unless the
- * crawl itself names the host; cloud metadata addresses always need fetch.private: allow. RFC 6890. */
+ * crawl itself names the host, and the host has not answered from a public address before (pacing.h); cloud metadata
+ * addresses always need fetch.private: allow. RFC 6890. */
 #ifndef TROTLINE_NET_GUARD_H
 #define TROTLINE_NET_GUARD_H
 #include <stdbool.h>

@@ -24,6 +24,27 @@ struct pacing_host *pacing_find(struct pacing *p, struct tl_span host_port) {
     return &p->host[first]; /* the table is crowded here: share */
 }
 
+static void public_bits(struct tl_span host, uint64_t bit[2]) {
+    static const struct hash_key key = {0x7075626c6963, 0x686f737473};
+    uint64_t hash = hash_sip(&key, host.ptr, host.len);
+    bit[0] = hash % (PACING_PUBLIC_WORDS * 64);
+    bit[1] = (hash >> 32) % (PACING_PUBLIC_WORDS * 64);
+}
+
+void pacing_saw_public(struct pacing *p, struct tl_span host) {
+    uint64_t bit[2];
+    public_bits(host, bit);
+    for (int i = 0; i < 2; i++)
+        atomic_fetch_or(&p->was_public[bit[i] / 64], UINT64_C(1) << bit[i] % 64);
+}
+
+bool pacing_was_public(const struct pacing *p, struct tl_span host) {
+    uint64_t bit[2];
+    public_bits(host, bit);
+    return atomic_load(&p->was_public[bit[0] / 64]) >> bit[0] % 64 & 1 &&
+           atomic_load(&p->was_public[bit[1] / 64]) >> bit[1] % 64 & 1;
+}
+
 static int64_t read_us(const _Atomic int64_t *at) {
     return atomic_load_explicit(at, memory_order_relaxed);
 }

@@ -14,7 +14,7 @@
 
 #include "trotline.h"
 
-enum { PACING_HOSTS = 1024, PACING_WORKERS = 64, PACING_CRAWL_DELAY_MAX = 300000000 };
+enum { PACING_HOSTS = 1024, PACING_WORKERS = 64, PACING_CRAWL_DELAY_MAX = 300000000, PACING_PUBLIC_WORDS = 8192 };
 enum pacing_kind { PACING_UNKNOWN, PACING_PUBLIC, PACING_PRIVATE };
 struct pacing_host {
     _Atomic uint64_t hash;      /* 0: free */
@@ -31,11 +31,16 @@ struct pacing_host {
 };
 struct pacing {
     struct pacing_host host[PACING_HOSTS];
+    _Atomic uint64_t was_public[PACING_PUBLIC_WORDS]; /* a filter of names, whatever the port: two bits each */
 };
 struct pacing_rule {
     int per_host;
     int64_t delay_us; /* -1: auto */
 };
+/* Hosts that have answered from a public address: one that then moves to a private one is not the host that the crawl
+ * named. Never forgotten; of ten thousand, one in a thousand is taken for another. */
+void pacing_saw_public(struct pacing *p, struct tl_span host);
+bool pacing_was_public(const struct pacing *p, struct tl_span host);
 struct pacing_host *pacing_find(struct pacing *p, struct tl_span host_port); /* never NULL */
 /* 0: started (pacing_end must follow); else microseconds after which to ask again. */
 int64_t pacing_start(struct pacing_host *h, int worker, const struct pacing_rule *rule, int64_t now_us);

@@ -169,10 +169,12 @@ static curl_socket_t on_open(void *ctx, curlsocktype purpose, struct curl_sockad
     enum guard_class c = guard_classify(&address->addr);
     if (purpose != CURLSOCKTYPE_IPCXN)
         return CURL_SOCKET_BAD;
-    if (!t->route->rule->proxy && !guard_allows(c, t->q.host_named, t->q.private_allowed)) {
+    /* A name with public and private addresses at once is as one that moves. */
+    if (!t->route->rule->proxy && !guard_allows(c, t->q.host_named && !t->tried_public, t->q.private_allowed)) {
         transfer_break_off(t, TRANSFER_GUARD, "the address is private and the crawl does not name this host");
         return CURL_SOCKET_BAD;
     }
+    t->tried_public = t->tried_public || c == GUARD_PUBLIC;
     curl_socket_t fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     struct transfer_pool *p = t->pool;
     if (fd < 0)
@@ -329,7 +331,7 @@ struct transfer *transfer_start(struct transfer_pool *p, const struct transfer_r
     t->done = done;
     t->ctx = ctx;
     t->fault = TRANSFER_OK;
-    t->body_began = t->stale = false;
+    t->body_began = t->stale = t->tried_public = false;
     t->error[0] = '\0';
     head_begin(&t->head, &into->headers);
     AUTO_BUF struct buf line = BUF_INIT;

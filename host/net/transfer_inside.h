@@ -26,7 +26,7 @@ struct transfer {
     enum transfer_error fault; /* why we broke it off, and in words */
     char fault_text[200];
     struct head head;
-    bool body_began, stale;
+    bool body_began, stale, tried_public;
     struct decode *decode;
     struct transfer *next;
 };

@@ -18,6 +18,7 @@ SYSTEM_TESTS += tests/system/fetch_nginx.py
 SYSTEM_TESTS += tests/system/hostile.py
 SYSTEM_TESTS += tests/system/install.sh
 SYSTEM_TESTS += tests/system/leash.py
+SYSTEM_TESTS += tests/system/network.py
 SYSTEM_TESTS += tests/system/parquet_readers.py
 SYSTEM_TESTS += tests/system/probe.sh
 SYSTEM_TESTS += tests/system/queries.sh
