@@ -256,7 +256,8 @@ static inline int tl_run_context(struct tl_run *r, struct tl_context *c) {
     return TL_HAS(r->host, context) ? r->host->context(r, c) : TL_NOTFOUND;
 }
 /* Puts the artifact of a leg, completed: json has source_id, status, articles, metrics, error; or shard_id, repositories,
- * api_metrics. The host adds version, run context and checksum, sorts, and refuses what a merge would reject. */
+ * api_metrics. The host adds version, run context and checksum, and as `error` the reason that is recorded, if json has none;
+ * sorts, and refuses what a merge would reject. */
 static inline int tl_artifact(struct tl_run *r, const char *dataset, struct tl_span json) {
     return TL_HAS(r->host, artifact) ? r->host->artifact(r, dataset, json) : TL_UNSUPPORTED;
 }

@@ -75,14 +75,25 @@ int run_get_context(struct tl_run *pub, struct tl_context *into) {
     return TL_OK;
 }
 
+/* Why the run is about to fail, for a leg that says so. */
+static void put_error(const struct run *r, struct buf *out) {
+    struct json_writer w = JSON_WRITER(out);
+    json_object_begin(&w);
+    json_member_string(&w, "class", r->reason ? r->reason : "collector");
+    json_member_string(&w, "message", r->error);
+    json_object_end(&w);
+}
+
 int run_artifact(struct tl_run *pub, const char *dataset, struct tl_span json) {
     struct run *r = run_of(pub);
-    AUTO_BUF struct buf whole = {.max = ARTIFACT_MAX};
+    AUTO_BUF struct buf whole = {.max = ARTIFACT_MAX}, error = BUF_INIT;
     struct fail why = FAIL_INIT;
     struct context c;
     if (!r->run_context.len || context_read("of this crawl", r->run_context, &c, &why))
         return run_fail(r, TL_INVALID, "invalid", "an artifact needs a run context, and this crawl has none");
-    int rc = leg_complete(&c, json, &whole, &why);
+    if (r->error[0])
+        put_error(r, &error);
+    int rc = leg_complete(&c, json, buf_span(&error), &whole, &why);
     context_free(&c);
     if (rc)
         return run_fail(r, TL_INVALID, "invalid", "%s", why.text);

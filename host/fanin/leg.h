@@ -37,8 +37,10 @@ void leg_free(struct leg *leg);
 
 /* Makes an artifact of what its collector knows: an object with source_id or shard_id, articles or repositories, and
  * the rest. Version, run_context and checksum are put in, the entries sorted; the result, appended, is canonical and
- * passes leg_read. TL_INVALID: why says what is missing. */
-int leg_complete(const struct context *context, struct tl_span given, struct buf *out, struct fail *why);
+ * passes leg_read. error: JSON that goes in where `given` says nothing of one, or empty. TL_INVALID: why says what is
+ * missing. */
+int leg_complete(const struct context *context, struct tl_span given, struct tl_span error, struct buf *out,
+                 struct fail *why);
 
 int leg_compare_spans(struct tl_span a, struct tl_span b); /* by their bytes */
 /* By (key, published, title, raw). */

@@ -57,7 +57,8 @@ static void put_rest(struct json_writer *w, const struct tl_json *root, const ch
     }
 }
 
-int leg_complete(const struct context *context, struct tl_span given, struct buf *out, struct fail *why) {
+int leg_complete(const struct context *context, struct tl_span given, struct tl_span error, struct buf *out,
+                 struct fail *why) {
     AUTO_BUF struct buf text = {.max = JSON_PYTHON_MAX}, whole = {.max = JSON_PYTHON_MAX};
     struct json_writer w = JSON_WRITER(&whole);
     struct tl_json root, member, list = {0};
@@ -77,6 +78,8 @@ int leg_complete(const struct context *context, struct tl_span given, struct buf
     json_member_raw(&w, "run_context", context->json);
     put_entries(&w, &list, name, shard);
     put_rest(&w, &root, name);
+    if (error.len && json_get(&root, "error", &member))
+        json_member_raw(&w, "error", error);
     json_object_end(&w);
     size_t before = out->len;
     if (whole.full || json_python(buf_span(&whole), out))

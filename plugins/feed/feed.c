@@ -71,8 +71,8 @@ static void put_metrics(struct text *t, const struct reading *r) {
     text_put(t, line);
 }
 
-/* message NULL: it went well, or in part. */
-static int put_artifact(struct reading *r, const char *status, const char *class, const char *message) {
+/* The reason of one that failed is recorded already, and becomes its error. */
+static int put_artifact(struct reading *r, const char *status) {
     struct text t = {.run = r->run};
     if (!r->has_context)
         return TL_OK;
@@ -80,16 +80,7 @@ static int put_artifact(struct reading *r, const char *status, const char *class
     text_put(&t, tl_json_quote(r->run, (struct tl_span){r->args->source, strlen(r->args->source)}));
     text_put(&t, ",\"status\":\"");
     text_put(&t, status);
-    text_put(&t, "\",\"error\":");
-    if (message) {
-        text_put(&t, "{\"class\":\"");
-        text_put(&t, class);
-        text_put(&t, "\",\"message\":");
-        text_put(&t, tl_json_quote(r->run, (struct tl_span){message, strlen(message)}));
-        text_put(&t, "}");
-    } else {
-        text_put(&t, "null");
-    }
+    text_put(&t, strcmp(status, "failed") == 0 ? "\"" : "\",\"error\":null");
     put_metrics(&t, r);
     text_put(&t, ",\"articles\":[");
     text_add(&t, r->articles.at, r->articles.len);
@@ -98,10 +89,11 @@ static int put_artifact(struct reading *r, const char *status, const char *class
                                       : tl_artifact(r->run, "artifact", (struct tl_span){t.at, t.len});
 }
 
-static int failed(struct reading *r, const char *class, const char *message) {
+/* status: of the call that failed. */
+static int failed(struct reading *r, int status) {
     r->articles.len = 0;
-    int rc = put_artifact(r, "failed", class, message);
-    return rc ? rc : tl_fail(r->run, TL_FAILED, "%s", message);
+    int rc = put_artifact(r, "failed");
+    return rc ? rc : status;
 }
 
 /* ---- articles ---- */
@@ -266,7 +258,7 @@ static int no_feed(struct reading *r, const struct tl_response *res) {
         text_put(&t, ": ");
         text_put(&t, url);
     }
-    return t.full ? no_memory(r->run) : failed(r, "parse", t.at);
+    return t.full ? no_memory(r->run) : failed(r, tl_fail(r->run, TL_FAILED, "%s", t.at));
 }
 
 static int read_feed(struct reading *r, const struct tl_response *res) {
@@ -283,7 +275,7 @@ static int read_feed(struct reading *r, const struct tl_response *res) {
     if (rc)
         return rc;
     bool whole = !tl_json_get(r->run, r->json, "/truncated");
-    rc = put_artifact(r, whole ? "success" : "partial", NULL, NULL);
+    rc = put_artifact(r, whole ? "success" : "partial");
     if (rc || whole)
         return rc;
     return tl_fail(r->run, TL_PARTIAL, "%s is cut off or too long: %zu entries were read", res->url, r->fetched);
@@ -294,7 +286,6 @@ static int read_feed(struct reading *r, const struct tl_response *res) {
 static int collect(void *self, struct tl_run *run, const void *arg) {
     struct reading r = {.run = run, .args = arg, .options = self, .articles = {.run = run}};
     struct tl_response res = TL_RESPONSE_INIT;
-    char text[80];
     r.context.struct_size = sizeof r.context;
     int rc = tl_run_context(run, &r.context);
     if (rc && rc != TL_NOTFOUND)
@@ -308,19 +299,14 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
         TL_REQUEST(.kind = TL_FEED_REQUEST, .url = r.args->url, .revalidate = r.args->revalidate && !r.has_context),
         &res);
     r.fetch_us = run->host->now_us(run) - r.started_us;
-    if (rc == TL_FAILED) {
-        const char *why = tl_reason(run);
-        return failed(&r, "network", why ? why : "the request failed");
-    }
     if (rc)
-        return rc;
+        return rc == TL_FAILED ? failed(&r, rc) : rc;
     if (res.not_modified)
         return TL_UNCHANGED;
     if (res.status < 200 || res.status > 299) {
         if (res.body.len && (rc = tl_put(run, "page", TL_ELEMENT(.from = &res))))
             return rc;
-        snprintf(text, sizeof text, "http %d", res.status);
-        return failed(&r, "http", text);
+        return failed(&r, tl_fail(run, TL_FAILED, "http %d", res.status));
     }
     return read_feed(&r, &res);
 }

@@ -122,7 +122,7 @@ def sources_become_legs():
        [("https://n.example/1", "2026-06-10T08:00:00.500000Z", 0.4), ("https://s.example/blog/two", "2026-06-11T00:00:00Z", 0.0)])
     eq("east: JSON Feed", [(a["title"], a["url"]) for a in legs["east"]["articles"]], [("Caf\u00e9", "https://e.example/1")])
     eq("broken: read all the same", [a["url"] for a in legs["broken"]["articles"]], ["https://b.example/1"])
-    eq("gone: no articles, and why", (legs["gone"]["articles"], legs["gone"]["error"]), ([], {"class": "http", "message": "http 404"}))
+    eq("gone: no articles, and why", (legs["gone"]["articles"], legs["gone"]["error"]), ([], {"class": "http_404", "message": "http 404"}))
     ok("page: says what it is, and which feed it names", f"{site.base}/north" in legs["page"]["error"]["message"], legs["page"]["error"])
 
     docs = {d.d["payload"]["source"]: d for d in w.documents(r.root) if d.depth == 1}

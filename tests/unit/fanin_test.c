@@ -518,5 +518,6 @@ int main(void) {
         cmocka_unit_test(refused_legs),  cmocka_unit_test(closed_merges),
         cmocka_unit_test(minimum),       cmocka_unit_test(repositories),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("fanin", tests, NULL, NULL);
 }

@@ -140,5 +140,6 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(whole_values),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("json_number", tests, NULL, NULL);
 }
