@@ -108,4 +108,4 @@ bench-crawl: all
 clean-local:
 	rm -rf _asan _fuzz tests/torture/failmalloc.so tests/fuzz/*.out tests/system/staged tests/readers
 
-.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-crawl bench-convert
+.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-net bench-crawl bench-convert

@@ -105,23 +105,24 @@ static int resolve_key(struct types_type *t, struct fail *why) {
     return TL_OK;
 }
 
+static void put_names(struct json_writer *w, const char *key, const char *const *names) {
+    json_put_key(w, key);
+    json_array_begin(w);
+    for (; names && *names; names++)
+        json_put_text(w, *names);
+    json_array_end(w);
+}
+
 /* What a version of a type stands for: anything that changes rows is in it. */
 static void declare(const struct types_type *t, struct buf *out) {
     struct json_writer w = JSON_WRITER(out);
     json_object_begin(&w);
     json_member_string(&w, "collector", t->collector);
-    json_put_key(&w, "dataset");
-    json_array_begin(&w);
-    for (size_t i = 0; t->dataset && t->dataset[i]; i++)
-        json_put_text(&w, t->dataset[i]);
-    json_array_end(&w);
+    put_names(&w, "dataset", t->dataset);
+    put_names(&w, "media_type", t->media_type);
     json_member_int(&w, "kind", t->kind);
     json_member_string(&w, "explode", t->explode);
-    json_put_key(&w, "key");
-    json_array_begin(&w);
-    for (size_t i = 0; i < t->key_count; i++)
-        json_put_text(&w, t->key[i]);
-    json_array_end(&w);
+    put_names(&w, "key", t->key);
     json_put_key(&w, "columns");
     json_array_begin(&w);
     for (size_t i = 0; i < t->column_count; i++) {
@@ -188,16 +189,20 @@ int types_finish(struct types_type *t, struct arena *memory, struct fail *why) {
     return TL_OK;
 }
 
+static bool is_among(const char *const *names, const struct cell *cell) {
+    if (!names)
+        return true;
+    for (; *names; names++)
+        if (!cell->null && span_eq(cell->text, *names))
+            return true;
+    return false;
+}
+
 bool types_takes(const struct types_type *t, const struct cell *item) {
     static const char *const kind[] = {NULL, "simple", "page", "key_value"};
     if (!span_eq(item[ITEMS_COLLECTOR_NAME].text, t->collector))
         return false;
     if (t->kind && !span_eq(item[ITEMS_ELEMENT_KIND].text, kind[t->kind]))
         return false;
-    if (!t->dataset)
-        return true;
-    for (const char *const *name = t->dataset; *name; name++)
-        if (!item[ITEMS_DATASET_NAME].null && span_eq(item[ITEMS_DATASET_NAME].text, *name))
-            return true;
-    return false;
+    return is_among(t->dataset, &item[ITEMS_DATASET_NAME]) && is_among(t->media_type, &item[ITEMS_MEDIA_TYPE]);
 }

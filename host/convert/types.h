@@ -42,10 +42,11 @@ struct types_column {
 struct types_type {
     const char *name, *version, *about;
     const char *collector;
-    const char *const *dataset; /* names, NULL-ended; NULL: any */
-    int kind;                   /* 0 any, 1 simple, 2 page, 3 key_value */
-    const char *explode;        /* RFC 6901 into data; NULL: one row an item */
-    const char *const *key;     /* names of columns, NULL-ended */
+    const char *const *dataset;    /* names, NULL-ended; NULL: any */
+    const char *const *media_type; /* likewise */
+    int kind;                      /* 0 any, 1 simple, 2 page, 3 key_value */
+    const char *explode;           /* RFC 6901 into data; NULL: one row an item */
+    const char *const *key;        /* names of columns, NULL-ended */
     const struct types_column *column;
     size_t column_count;
     /* made by types_finish */

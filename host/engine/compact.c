@@ -11,7 +11,7 @@
 #include "engine/table_file.h"
 
 #define HOUR_US ((int64_t)3600 * 1000000)
-enum { FILE_BYTES = 512 << 20, FORMATS = 2 };
+enum { FILE_BYTES = 512 << 20, FILES_MAX = 10000, FORMATS = 2 }; /* FILES_MAX: their ids stand in the new file */
 static const char *const format_name[FORMATS] = {"parquet", "avro"};
 
 struct small { /* a file that is there */
@@ -207,7 +207,8 @@ static int join_all(struct compacting *c) {
     for (size_t i = 0; !rc && i < avro->count;) {
         int64_t bytes = 0;
         size_t n = 0;
-        while (i + n < avro->count && together(&avro->file[i], &avro->file[i + n]) && (n < 2 || bytes < FILE_BYTES))
+        while (i + n < avro->count && together(&avro->file[i], &avro->file[i + n]) && n < FILES_MAX &&
+               (n < 2 || bytes < FILE_BYTES))
             bytes += avro->file[i + n++].bytes;
         if (n > 1 && avro->file[i].hour_us + HOUR_US <= c->o->now_us)
             rc = join(c, i, n);

@@ -94,6 +94,8 @@ static const struct schema columns = {.what = "a column", .key = column_keys, .s
 static const struct schema_key from_keys[] = {
     {"collector", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_TYPE(t.collector), .min = 1, .max = 64, .help = "whose documents"},
     {"dataset", SCHEMA_TEXTS, 0, OF_TYPE(t.dataset), .min = 1, .max = 64, .help = "which of their datasets; any"},
+    {"media_type", SCHEMA_TEXTS, 0, OF_TYPE(t.media_type), .min = 1, .max = 64,
+     .help = "with data of these types; any"},
     {"kind", SCHEMA_CHOICE, 0, OF_TYPE(t.kind), .words = "any|simple|page|key_value", .dflt = "any",
      .help = "which elements of those"},
     {0},

@@ -149,7 +149,7 @@ on /big
   body-fill abcdefghij 9M
 on /json
   type application/json
-  body  {"big": 9007199254740993, "e": 1e2, "esc": "\\u00e9\\/"}\\s
+  body \\s{"big": 9007199254740993, "e": 1e2, "esc": "\\\\u00e9\\\\/"}\\s
 on /none
   status 404
   page Nothing
@@ -347,7 +347,7 @@ def test_own():
 TYPE = """type: prices
 version: {version}
 about: prices of a list
-from: {{collector: http, dataset: [page]}}
+from: {{collector: http, dataset: [page], media_type: [application/json]}}
 explode: /prices
 key: [name]
 columns:
