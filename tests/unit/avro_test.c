@@ -256,6 +256,43 @@ static void a_snappy_block_ends_with_its_sum(void **state) {
     close(fd);
 }
 
+static void append(void *ctx, struct tl_span piece) {
+    buf_add(ctx, piece.ptr, piece.len);
+}
+
+/* A block that lies in parts unpacks to what it would in one piece, tells its size, and goes on behind another. */
+static void blocks_may_lie_in_parts(void **state) {
+    (void)state;
+    static char big[300000];
+    for (size_t i = 0; i < sizeof big; i++)
+        big[i] = (char)('a' + any(5));
+    const struct tl_span parts[][3] = {{SPAN(""), SPAN(""), SPAN("")},
+                                       {SPAN("head"), SPAN(""), {big, sizeof big}},
+                                       {{big, 100}, {big, sizeof big}, SPAN("")}};
+    for (unsigned kind = CODEC_NONE; kind <= CODEC_ZSTD; kind++) {
+        struct codec *c;
+        assert_int_equal(codec_new(&(struct codec_options){.kind = kind}, &c, NULL), TL_OK);
+        for (size_t i = 0; i < COUNT_OF(parts); i++) {
+            AUTO_BUF struct buf whole = BUF_INIT;
+            AUTO_BUF struct buf packed = BUF_INIT;
+            AUTO_BUF struct buf back = BUF_INIT;
+            for (size_t k = 0; k < 3; k++)
+                buf_add(&whole, parts[i][k].ptr, parts[i][k].len);
+            int rc = codec_pack_parts(c, parts[i], 3, append, &packed, NULL);
+            assert_int_equal(rc, TL_OK);
+            assert_int_equal(codec_unpack(c, buf_span(&packed), whole.len, &back, NULL), TL_OK);
+            assert_true(same_text(buf_span(&back), buf_span(&whole)));
+            if (whole.len) { /* one byte too few is refused at once: nothing is appended */
+                assert_int_equal(codec_unpack(c, buf_span(&packed), whole.len - 1, &back, NULL), TL_INVALID);
+                assert_int_equal(back.len, whole.len);
+            }
+        }
+        codec_free(c);
+    }
+    assert_int_equal(codec_crc32(SPAN("123456789")), 0xCBF43926u); /* the check value of CRC-32/ISO-HDLC */
+    assert_int_equal(codec_crc32_more(codec_crc32(SPAN("1234")), SPAN("56789")), 0xCBF43926u);
+}
+
 /* ---- columns that changed ---- */
 
 static void columns_are_found_by_name(void **state) {
@@ -421,6 +458,7 @@ int main(void) {
         cmocka_unit_test(integers_are_as_specified),
         cmocka_unit_test(a_file_is_as_specified),
         cmocka_unit_test(a_snappy_block_ends_with_its_sum),
+        cmocka_unit_test(blocks_may_lie_in_parts),
         cmocka_unit_test(rows_come_back),
         cmocka_unit_test(columns_are_found_by_name),
         cmocka_unit_test(options_that_cannot_be),
