@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """parquet_readers.py - our Parquet files as DuckDB, hyparquet and arrow-rs read them: every value, and what WHERE finds.
 
 table_write makes the files from rows that are made here; readers.mjs prints what each reader sees. The numbers of rows
