@@ -155,6 +155,7 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_export.c \
 	host/store/sqlite_finish.c \
 	host/store/sqlite_import.c \
+	host/store/sqlite_links.c \
 	host/store/sqlite_maintain.c \
 	host/store/sqlite_names.c \
 	host/store/sqlite_open.c \
@@ -261,6 +262,7 @@ host_libhost_a_SOURCES += \
 	host/engine/refine.h \
 	host/engine/run.c \
 	host/engine/run.h \
+	host/engine/run_entity.c \
 	host/engine/run_facts.c \
 	host/engine/run_fanin.c \
 	host/engine/run_fetch.c \
@@ -287,6 +289,7 @@ host_libhost_a_SOURCES += \
 	host/engine/super_facts.c \
 	host/engine/super_inside.h \
 	host/engine/super_jobs.c \
+	host/engine/super_links.c \
 	host/engine/super_messages.c \
 	host/engine/super_put.c \
 	host/engine/super_refused.c \

@@ -30,8 +30,12 @@ enum tl_kind { TL_SIMPLE, TL_PAGED, TL_KEY_VALUE };
 enum tl_level { TL_ERROR, TL_WARN, TL_INFO, TL_DEBUG };
 enum tl_class { TL_PAGE_REQUEST, TL_API_REQUEST, TL_FEED_REQUEST }; /* robots.txt governs the first */
 enum tl_type { TL_TEXT = 1, TL_INT, TL_BOOL, TL_BYTES, TL_MILLIS, TL_URL, TL_SECRET, TL_JSON };
-enum { TL_LIST = 1u, TL_REQUIRED = 2u }; /* option flags; a TL_LIST field is a struct tl_list */
-enum { TL_COOKIES = 1u }; /* request flag: send what the crawl's jar has, keep what is set. RFC 6265 */
+enum { TL_LIST = 1u, TL_REQUIRED = 2u, /* option flags; a TL_LIST field is a struct tl_list (of secrets: their names, as "secret:NAME" takes them) */
+       TL_HINT = 4u };                 /* 1.2: says how a run was reached, and is no part of what it is: its identity */
+enum {                                 /* request flags */
+    TL_COOKIES = 1u,                   /* send what the crawl's jar has, keep what is set. RFC 6265 */
+    TL_OWN_WAITS = 2u                  /* 429, and 503 with Retry-After, are handed out at once: the collector does the waiting */
+};
 enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
     TL_PAGE = 1u,                         /* next page of the same list: same depth, no fan-out */
@@ -65,7 +69,7 @@ struct tl_request {
     int64_t timeout_ms, max_bytes; /* 0: the crawl's; a larger value is cut to it */
     const char *attach;            /* not NULL: the body goes to an attachment of this name, not to memory */
     bool revalidate;               /* send the stored validators; a 304 sets not_modified */
-    uint64_t flags;                /* 1.2: TL_COOKIES */
+    uint64_t flags;                /* 1.2: TL_COOKIES, TL_OWN_WAITS */
 };
 struct tl_response {
     uint32_t struct_size;
@@ -84,6 +88,8 @@ struct tl_element {        /* one SIMPLE value, page or pair */
     const char *id, *key;  /* NULL: chosen by the host; key for TL_KEY_VALUE */
     int64_t page_number;   /* TL_PAGED: 0 = next */
     const char *metadata;  /* JSON object or NULL */
+    const char *entity;    /* 1.2: the entity that it is: its `_metadata`, a JSON object with `links` {name: {href|hrefs, type}}, or NULL */
+    const char *entities;  /* 1.2: entities inside of it: a JSON array of such objects, each with `pointer` (RFC 6901) */
 };
 struct tl_value { const char *name; enum tl_type type; const char *text; int64_t number; };
 struct tl_child {
@@ -165,6 +171,12 @@ struct tl_host { /* append only */
     int (*context)(struct tl_run *, struct tl_context *);
     int (*artifact)(struct tl_run *, const char *dataset, struct tl_span json);
     const char *(*json_quote)(struct tl_run *, struct tl_span text);
+    int (*earlier)(struct tl_run *, const char *key, struct tl_document *);
+    int (*stand_for)(struct tl_run *, const struct tl_document *);
+    int (*later)(struct tl_run *, const char *url, int64_t until_us, const char *why);
+    int64_t (*retry_after)(struct tl_run *, const struct tl_response *);
+    int (*link_header)(struct tl_run *, const char *value, const char *base, const char *rel, const char **absolute);
+    int (*hmac)(struct tl_run *, const struct tl_secret *, struct tl_span text, char hex[65]);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -265,6 +277,31 @@ static inline int tl_artifact(struct tl_run *r, const char *dataset, struct tl_s
 static inline const char *tl_json_quote(struct tl_run *r, struct tl_span text) {
     return TL_HAS(r->host, json_quote) ? r->host->json_quote(r, text) : NULL;
 }
+/* The newest document of an entity (a key "urn:...") or of a URL; with it an element has its entity, too. (waits) TL_NOTFOUND */
+static inline int tl_earlier(struct tl_run *r, const char *key, struct tl_document *d) {
+    return TL_HAS(r->host, earlier) ? r->host->earlier(r, key, d) : TL_NOTFOUND;
+}
+/* This run changes nothing: that document stands for its own. Returns TL_UNCHANGED, for collect to return. */
+static inline int tl_stand_for(struct tl_run *r, const struct tl_document *d) {
+    return TL_HAS(r->host, stand_for) ? r->host->stand_for(r, d) : TL_UNSUPPORTED;
+}
+/* Puts the run back until then (wall clock), which costs it no attempt; with a URL, nothing is asked of its host before.
+ * Returns TL_RETRY, for collect to return. */
+static inline int tl_later(struct tl_run *r, const char *url, int64_t until_us, const char *why) {
+    return TL_HAS(r->host, later) ? r->host->later(r, url, until_us, why) : TL_RETRY;
+}
+/* Microseconds that the answer's Retry-After asks for, in either form; -1: it has none that can be read. */
+static inline int64_t tl_retry_after(struct tl_run *r, const struct tl_response *a) {
+    return TL_HAS(r->host, retry_after) ? r->host->retry_after(r, a) : -1;
+}
+/* The target of the first link with that relation in the value of a Link header (RFC 8288). TL_NOTFOUND */
+static inline int tl_link_header(struct tl_run *r, const char *value, const char *base, const char *rel, const char **absolute) {
+    return TL_HAS(r->host, link_header) ? r->host->link_header(r, value, base, rel, absolute) : TL_NOTFOUND;
+}
+/* HMAC-SHA256 of a text under a secret, in hex: for signatures, which do not give the secret away. */
+static inline int tl_hmac(struct tl_run *r, const struct tl_secret *s, struct tl_span text, char hex[65]) {
+    return TL_HAS(r->host, hmac) ? r->host->hmac(r, s, text, hex) : TL_UNSUPPORTED;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -292,5 +329,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
 /* Changes, newest last. A field is only ever appended, to a table or a struct that carries its size.
  * 1.0  2026-11  first
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
- * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote; tl_request: flags; tl_context */
+ * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
+ *               link_header, hmac; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets */
 #endif

@@ -70,6 +70,33 @@ struct sha256 hash_sha256(const void *ptr, size_t len) {
     return hash_end(once);
 }
 
+struct sha256 hash_hmac(struct tl_span key, struct tl_span text) {
+    enum { BLOCK = 64 };
+    uint8_t pad[2][BLOCK] = {{0}};
+    struct sha256 sum;
+    if (key.len > BLOCK) {
+        sum = hash_sha256(key.ptr, key.len);
+        memcpy(pad[0], sum.byte, SHA256_BYTES);
+    } else if (key.len) {
+        memcpy(pad[0], key.ptr, key.len);
+    }
+    for (int i = 0; i < BLOCK; i++) {
+        pad[1][i] = pad[0][i] ^ 0x5c;
+        pad[0][i] ^= 0x36;
+    }
+    struct hash *h = hash_new();
+    hash_add(h, pad[0], BLOCK);
+    hash_add(h, text.ptr, text.len);
+    sum = hash_end(h);
+    hash_start(h);
+    hash_add(h, pad[1], BLOCK);
+    hash_add(h, sum.byte, SHA256_BYTES);
+    sum = hash_end(h);
+    hash_free(h);
+    explicit_bzero(pad, sizeof pad);
+    return sum;
+}
+
 int hash_file(int fd, struct sha256 *out, int64_t *bytes) {
     static char block[1 << 16];
     struct hash *h = hash_new();

@@ -249,7 +249,7 @@ static int write_identity(struct args *a, const struct table *t, const size_t fr
     buf_char(&a->identity, '{');
     for (size_t n = 0; n < t->count; n++) {
         size_t i = order[n];
-        if (part[i] == part[i + 1])
+        if (part[i] == part[i + 1] || (t->slot[i].flags & TL_HINT))
             continue;
         buf_text(&a->identity, first ? "\"" : ",\"");
         first = false;

@@ -34,6 +34,15 @@ static int text_of(struct fill *f, const struct tl_option *o, const struct tl_js
     return *text ? TL_OK : no_memory(f);
 }
 
+static const struct tl_secret *secret_of(struct fill *f, const char *name) {
+    return f->secrets ? f->secrets->find(f->secrets->ctx, name) : NULL;
+}
+
+static int no_secret(struct fill *f, const char *argument, const char *name) {
+    return fail_exit(f->why, TL_INVALID, EXIT_CONFIG,
+                     "argument %s: there is no secret \"%.64s\" in the configuration", argument, name);
+}
+
 static int put_list(struct fill *f, const struct tl_option *o, const struct tl_json *v, char *at) {
     struct tl_json item = {0};
     struct tl_list list = {0};
@@ -50,6 +59,8 @@ static int put_list(struct fill *f, const struct tl_option *o, const struct tl_j
         int rc = text_of(f, o, &item, &text[i]);
         if (rc)
             return rc;
+        if (o->type == TL_SECRET && !secret_of(f, text[i])) /* its name will do; that it is there is seen here */
+            return no_secret(f, o->name, text[i]);
     }
     list.item = text;
     list.count = n;
@@ -61,11 +72,9 @@ static int put_secret(struct fill *f, const struct tl_option *o, const struct tl
     AUTO_BUF struct buf name = BUF_INIT;
     if (v->type != TL_JSON_STRING || json_text(v, &name))
         return wrong(f, o->name);
-    const struct tl_secret *secret = f->secrets ? f->secrets->find(f->secrets->ctx, name.data ? name.data : "") : NULL;
+    const struct tl_secret *secret = secret_of(f, name.data ? name.data : "");
     if (!secret)
-        return fail_exit(f->why, TL_INVALID, EXIT_CONFIG,
-                         "argument %s: there is no secret \"%.64s\" in the configuration", o->name,
-                         name.data ? name.data : "");
+        return no_secret(f, o->name, name.data ? name.data : "");
     memcpy(at, &secret, sizeof secret);
     return TL_OK;
 }

@@ -256,11 +256,9 @@ static int check_option(const struct tl_option *table, size_t i, size_t size, co
     if (!loader_name_ok(o->name))
         return fail_set(why, TL_INVALID, "its %s %zu has a name that is not [a-z][a-z0-9_-]*: \"%s\"", what, i + 1,
                         quoted(o->name, name));
-    if (!args_type_known(o->type) || (o->flags & ~(unsigned)(TL_LIST | TL_REQUIRED)))
+    if (!args_type_known(o->type) || (o->flags & ~(unsigned)(TL_LIST | TL_REQUIRED | TL_HINT)))
         return fail_set(why, TL_INVALID, "its %s %s has a type that this trotline does not know (%u, flags %u)", what,
                         o->name, (unsigned)o->type, o->flags);
-    if (o->type == TL_SECRET && (o->flags & TL_LIST))
-        return fail_set(why, TL_INVALID, "its %s %s is a list of secrets, which is not possible", what, o->name);
     if ((o->dflt && !loader_text_ok(o->dflt)) || (o->choices && !loader_text_ok(o->choices)) ||
         (o->help && !loader_text_ok(o->help)))
         return fail_set(why, TL_INVALID, "its %s %s has a default, choices or help that is not one line of UTF-8", what,

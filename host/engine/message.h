@@ -14,7 +14,7 @@
 
 enum { MESSAGE_MAX = 60 * 1024 };
 enum { WISH_REACT = 0x80 };                     /* in the flags of a wish: it was made by react */
-enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS }; /* kinds of MESSAGE_STATE_GET */
+enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS, ASK_EARLIER }; /* kinds of MESSAGE_STATE_GET */
 enum message_type {
     /* supervisor to worker */
     MESSAGE_HELLO = 1,
@@ -40,7 +40,8 @@ enum message_type {
     MESSAGE_EXEC,
     MESSAGE_LOG,
     MESSAGE_EXEC_INPUT,
-    MESSAGE_COOKIE_HEARD
+    MESSAGE_COOKIE_HEARD,
+    MESSAGE_LINKS
 };
 
 enum { EXEC_STREAM = 1, EXEC_OFFLINE = 2 }; /* flags of EXEC */

@@ -362,6 +362,19 @@ static int on_validator(void *ctx, const struct store_export_validator *x) {
     return line_end(w);
 }
 
+static int on_link(void *ctx, const struct store_export_link *x) {
+    struct writing *w = ctx;
+    struct json_writer *j = line_begin(w, "link");
+    put_id(j, "run_id", &x->run_id);
+    json_member_string(j, "urn", x->link.urn);
+    json_member_string(j, "name", x->link.name);
+    json_member_string(j, "href", x->link.href);
+    if (*x->link.type)
+        json_member_string(j, "type", x->link.type);
+    put_int(j, "deleted_us", x->link.deleted_us);
+    return line_end(w);
+}
+
 int package_write(struct store *s, const struct store_crawl *closed, int fd, struct package *out, struct fail *why) {
     *out = (struct package){0};
     struct writing w = {.fd = fd, .hash = hash_new(), .p = out, .why = why};
@@ -374,6 +387,7 @@ int package_write(struct store *s, const struct store_crawl *closed, int fd, str
                                       .event = on_event,
                                       .url = on_url,
                                       .validator = on_validator,
+                                      .link = on_link,
                                       .ctx = &w};
     hash_start(w.hash);
     int rc = write_crawl(&w, s, closed);

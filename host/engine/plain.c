@@ -173,6 +173,11 @@ static struct process_link *programs(struct run *r) {
     return &p->link;
 }
 
+static const char *secret_value(struct run *r, const struct tl_secret *secret) {
+    (void)r;
+    return ((const struct plain_secret *)(const void *)secret)->value.data;
+}
+
 static const struct run_backend backend = {.sleep = sleep_us,
                                            .fetch = fetch,
                                            .sitemaps = sitemaps,
@@ -180,6 +185,7 @@ static const struct run_backend backend = {.sleep = sleep_us,
                                            .unattach = unattach,
                                            .cache_dir = cache_dir,
                                            .programs = programs,
+                                           .secret = secret_value,
                                            .log = say};
 
 /* ---- secrets */

@@ -121,6 +121,8 @@ static void write_options(struct json_writer *w, const char *key, const struct p
         json_member_string(w, "type", args_type_name(o[i].type));
         json_member_bool(w, "list", o[i].flags & TL_LIST);
         json_member_bool(w, "required", o[i].flags & TL_REQUIRED);
+        if (o[i].flags & TL_HINT)
+            json_member_bool(w, "hint", true);
         json_member_string(w, "default", o[i].dflt);
         write_choices(w, o[i].choices);
         json_member_string(w, "help", o[i].help);
@@ -221,6 +223,8 @@ static bool read_option(const struct tl_json *object, struct plugin_option *o) {
             ok = read_flag(&v, TL_LIST, &o->flags);
         else if (json_key_is(&v, "required"))
             ok = read_flag(&v, TL_REQUIRED, &o->flags);
+        else if (json_key_is(&v, "hint"))
+            ok = read_flag(&v, TL_HINT, &o->flags);
         else if (json_key_is(&v, "default"))
             ok = read_text(&v, &o->dflt);
         else if (json_key_is(&v, "choices"))

@@ -38,6 +38,10 @@ struct import {
     size_t collectors, collector_room;
     int64_t *target, *scope; /* keys by number - 1 */
     size_t targets, target_room, scopes, scope_room;
+    struct store_link *link; /* of the run at hand, not written yet */
+    size_t links, link_room;
+    struct uuid link_run;
+    struct arena link_texts;
     struct buf pending; /* a run's line, until it is known whether its document follows */
     struct package sums;
     struct fail *why;
@@ -613,6 +617,49 @@ static int on_validator(struct import *m, const struct tl_json *line) {
     return rc ? store_failed(m, rc) : TL_OK;
 }
 
+/* ---- links of entities: those of a run go in together */
+
+struct link_line {
+    struct uuid run_id;
+    struct store_link link;
+};
+#define LINK(member) offsetof(struct link_line, link.member)
+static const struct field link_fields[] = {{"run_id", F_ID, true, offsetof(struct link_line, run_id)},
+                                           {"urn", F_TEXT, true, LINK(urn)},
+                                           {"name", F_TEXT, true, LINK(name)},
+                                           {"href", F_TEXT, true, LINK(href)},
+                                           {"type", F_TEXT, false, LINK(type)},
+                                           {"deleted_us", F_INT, false, LINK(deleted_us)}};
+
+static int import_links(struct import *m) {
+    if (!m->links)
+        return TL_OK;
+    int rc = store_import_links(m->s, &m->link_run, m->link, m->links);
+    m->links = 0;
+    arena_free(&m->link_texts);
+    if (rc == TL_NOTFOUND)
+        return WRONG(m, "the run that %s names has no line, or no document", "run_id");
+    return rc ? store_failed(m, rc) : TL_OK;
+}
+
+static const char *kept(struct import *m, const char *text) {
+    return arena_text(&m->link_texts, text ? text : "", text ? strlen(text) : 0);
+}
+
+static int on_link(struct import *m, const struct tl_json *line) {
+    struct link_line x = {.link = {0}};
+    int rc = DECODE(m, line, link_fields, &x);
+    if (!rc && m->links && memcmp(&x.run_id, &m->link_run, sizeof x.run_id) != 0)
+        rc = import_links(m);
+    if (rc)
+        return rc;
+    m->link_run = x.run_id;
+    MEM_GROW(m->link, m->links, m->link_room);
+    m->link[m->links++] = (struct store_link){kept(m, x.link.urn), kept(m, x.link.name), kept(m, x.link.href),
+                                              kept(m, x.link.type), x.link.deleted_us};
+    return TL_OK;
+}
+
 /* ---- the whole */
 
 static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
@@ -621,7 +668,8 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
         int (*take)(struct import *m, const struct tl_json *line);
     } kinds[] = {{"run", on_run},     {"document", on_document}, {"collector", on_collector}, {"target", on_target},
                  {"scope", on_scope}, {"leashed", on_leashed},   {"edge", on_edge},           {"event", on_event},
-                 {"crawl", on_crawl}, {"url", on_url},           {"validator", on_validator}};
+                 {"crawl", on_crawl}, {"url", on_url},           {"validator", on_validator},
+                 {"link", on_link}};
     struct import *m = ctx;
     size_t i = 0;
     while (i < COUNT_OF(kinds) && !span_eq(kind, kinds[i].kind))
@@ -663,6 +711,8 @@ int rebuild_package(struct store *s, int fd, const char *file, const struct pack
     if (!rc && (rc = import_pending(&m, NULL)) && !why->status)
         fail_exit(why, rc, EXIT_DAMAGED, "%.500s: its last line is damaged", file);
     if (!rc)
+        rc = import_links(&m);
+    if (!rc)
         rc = compare_sums(&m, file);
     if (!rc)
         rc = store_commit(s, why);
@@ -674,6 +724,8 @@ int rebuild_package(struct store *s, int fd, const char *file, const struct pack
     }
     free(m.collector);
     free(m.target);
+    free(m.link);
+    arena_free(&m.link_texts);
     free(m.scope);
     arena_free(&m.arena);
     buf_free(&m.scratch);

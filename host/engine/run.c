@@ -297,6 +297,16 @@ static int host_url(struct tl_run *pub, const char *base, const char *ref, const
     return *absolute ? TL_OK : TL_FAILED;
 }
 
+static int host_hmac(struct tl_run *pub, const struct tl_secret *secret, struct tl_span text, char hex[SHA256_HEX]) {
+    struct run *r = run_of(pub);
+    const char *value = secret && r->backend->secret ? r->backend->secret(r, secret) : NULL;
+    if (!value)
+        return run_fail(r, TL_INVALID, "invalid", "hmac: there is no such secret");
+    struct sha256 sum = hash_hmac(span_of(value), text);
+    hash_hex(sum.byte, SHA256_BYTES, hex);
+    return TL_OK;
+}
+
 static int host_item(struct tl_run *pub, const struct tl_element *e) {
     struct run *r = run_of(pub);
     struct tl_element own = TL_ELEMENT_INIT;
@@ -348,7 +358,13 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .feed = run_feed,
                                  .context = run_get_context,
                                  .artifact = run_artifact,
-                                 .json_quote = run_json_quote};
+                                 .json_quote = run_json_quote,
+                                 .earlier = run_earlier,
+                                 .stand_for = run_stand_for,
+                                 .later = run_later,
+                                 .retry_after = run_retry_after,
+                                 .link_header = run_link_header,
+                                 .hmac = host_hmac};
 
 /* ---- collect and react */
 

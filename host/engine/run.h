@@ -40,6 +40,9 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     const char *(*cache_dir)(struct run *);
     int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag,
                       struct buf *last_modified); /* TL_NOTFOUND */
+    int (*earlier)(struct run *, const char *key, struct tl_document *); /* TL_NOTFOUND */
+    void (*hold)(struct run *, const char *url, int64_t until_us);       /* nothing is asked of its host before */
+    const char *(*secret)(struct run *, const struct tl_secret *);       /* its value, for what does not leave the host */
     bool (*known)(struct run *, uint64_t tag);    /* a child that was accepted before, at this depth or a smaller one */
     int (*item)(struct run *, const struct tl_element *); /* of convert */
     void (*log)(struct run *, enum tl_level, const char *text);
@@ -63,8 +66,9 @@ struct run_attachment {
     struct sha256 sha256;
 };
 struct run_fact { /* what a run learned of URLs and hosts, remembered with its commit */
-    enum run_fact_kind { RUN_VALIDATOR, RUN_UNCHANGED, RUN_MOVED, RUN_ROBOTS } kind;
-    const char *a, *b, *c, *d; /* url, credential, etag, last_modified; from, to; origin, state, text */
+    enum run_fact_kind { RUN_VALIDATOR, RUN_UNCHANGED, RUN_MOVED, RUN_ROBOTS, RUN_FORGET, RUN_STANDS } kind;
+    /* url, credential, etag, last_modified; from, to; origin, state, text; url, credential; result id */
+    const char *a, *b, *c, *d;
 };
 struct run_dataset {
     struct document_dataset d; /* element points to the array below */
@@ -192,6 +196,19 @@ int run_feed(struct tl_run *pub, const struct tl_response *res, struct tl_span *
 int run_get_context(struct tl_run *pub, struct tl_context *into);
 int run_artifact(struct tl_run *pub, const char *dataset, struct tl_span json);
 const char *run_json_quote(struct tl_run *pub, struct tl_span text);
+/* run_entity.c */
+struct run_link_row { /* a link of an entity in the run's document; type "": for the catalog's own use */
+    const char *urn, *name, *href, *type;
+    int64_t deleted_us;
+};
+int run_link_rows(struct run *r, int (*each)(void *ctx, const struct run_link_row *row), void *ctx);
+int run_take_entities(struct run *r, const struct tl_element *e, struct document_element *to);
+int run_earlier(struct tl_run *pub, const char *key, struct tl_document *into);
+int run_stand_for(struct tl_run *pub, const struct tl_document *d);
+/* run_fetch.c, too */
+int run_later(struct tl_run *pub, const char *url, int64_t until_us, const char *why);
+int64_t run_retry_after(struct tl_run *pub, const struct tl_response *res);
+int run_link_header(struct tl_run *pub, const char *value, const char *base, const char *rel, const char **absolute);
 /* run_spawn.c */
 int run_spawn(struct tl_run *pub, const struct tl_child *given);
 

@@ -5,11 +5,14 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/times.h"
 #include "base/utf8.h"
 #include "engine/run.h"
 #include "net/charset.h"
 #include "net/html.h"
 #include "net/robots_tag.h"
+#include "net/link_header.h"
+#include "net/retry_after.h"
 #include "net/url.h"
 
 enum { URL_LONGEST = 2000 }; /* of a canonical URL: a longer one is none */
@@ -244,4 +247,42 @@ int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up by the links of a page");
     RUN_GIVE(into, out);
     return TL_OK;
+}
+
+/* ---- waiting, and links of headers */
+
+int run_later(struct tl_run *pub, const char *url, int64_t until_us, const char *why) {
+    struct run *r = run_of(pub);
+    if (url && r->backend->hold)
+        r->backend->hold(r, url, until_us);
+    r->not_before_us = until_us > 0 ? until_us : 1;
+    return run_fail(r, TL_RETRY, "rate_limited", "%s", why ? why : "it is to be asked for later");
+}
+
+int64_t run_retry_after(struct tl_run *pub, const struct tl_response *res) {
+    int64_t seconds;
+    (void)pub;
+    for (size_t i = 0; i < res->header_count; i++)
+        if (strcasecmp(res->headers[i].name, "retry-after") == 0)
+            return retry_after_parse(span_of(res->headers[i].value), time_now_us(), &seconds) == TL_OK
+                       ? time_seconds_us(seconds)
+                       : -1;
+    return -1;
+}
+
+int run_link_header(struct tl_run *pub, const char *value, const char *base, const char *rel, const char **absolute) {
+    struct run *r = run_of(pub);
+    AUTO_BUF struct buf text = BUF_INIT;
+    struct link_header links;
+    struct url url;
+    *absolute = NULL;
+    bool based = base && url_parse(&text, span_of(base), NULL, &url) == TL_OK;
+    int rc = value ? link_header_parse(&r->arena, span_of(value), based ? &url : NULL, &links) : TL_NOTFOUND;
+    if (rc && rc != TL_PARTIAL)
+        return rc;
+    const struct link_header_link *found = link_header_find(&links, rel ? rel : "next");
+    if (!found)
+        return TL_NOTFOUND;
+    *absolute = arena_span(&r->arena, found->url);
+    return *absolute ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
 }

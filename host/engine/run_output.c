@@ -152,6 +152,8 @@ int run_put(struct tl_run *pub, const char *dataset, const struct tl_element *gi
         to.key = arena_text(&r->arena, e.key, strlen(e.key));
     if (e.metadata)
         to.metadata = (struct tl_span){arena_text(&r->arena, e.metadata, strlen(e.metadata)), strlen(e.metadata)};
+    if ((rc = run_take_entities(r, &e, &to)))
+        return rc;
     to.id = e.id ? arena_text(&r->arena, e.id, strlen(e.id)) : choose_id(r, x);
     if (!to.id || (e.media_type && !to.media_type) || (e.data_url && !to.data_url) || (e.key && !to.key) ||
         (e.metadata && !to.metadata.ptr))

@@ -27,6 +27,8 @@ static int own_element(struct run *r, const char *dataset, size_t n, struct tl_e
         out->key = e->key;
         out->page_number = e->page_number;
         out->metadata = e->metadata.len ? e->metadata.ptr : NULL;
+        out->entity = e->entity.len ? e->entity.ptr : NULL;
+        out->entities = e->entities.len ? e->entities.ptr : NULL;
         return TL_OK;
     }
     return TL_NOTFOUND;
@@ -115,6 +117,10 @@ static int stored_element(struct run *r, const struct tl_document *doc, const ch
         json_int(&number, &out->page_number);
     if (json_get(&element, "metadata", &metadata) == TL_OK)
         out->metadata = arena_span(&r->arena, metadata.raw);
+    if (json_get(&element, "_metadata", &metadata) == TL_OK)
+        out->entity = arena_span(&r->arena, metadata.raw);
+    if (json_get(&element, "_entities", &metadata) == TL_OK)
+        out->entities = arena_span(&r->arena, metadata.raw);
     return TL_OK;
 }
 

@@ -269,7 +269,7 @@ static int finish_run(struct super *s, struct super_job *j, enum store_state sta
         if ((rc = super_put_wishes(s, j)) || (rc = put_state(s, j)))
             return rc;
     }
-    if ((rc = super_urls_record(s, j)) || (rc = super_facts_record(s, j)))
+    if ((rc = super_links_record(s, j)) || (rc = super_urls_record(s, j)) || (rc = super_facts_record(s, j)))
         return rc;
     return put_events(s, j, state);
 }

@@ -76,6 +76,8 @@ void super_answer(struct super *s, int kind, struct super_job *j, const char *a,
         *status = answer_validators(s, a, b, value);
     else if (kind == ASK_ROBOTS)
         *status = answer_robots(s, a, value);
+    else if (kind == ASK_EARLIER)
+        *status = super_earlier(s, a, value);
 }
 
 /* ---- facts */
@@ -124,6 +126,8 @@ int super_facts_record(struct super *s, struct super_job *j) {
             rc = store_validator_put(s->store, known_by(f.a), f.b, &v);
         else if (f.kind == RUN_UNCHANGED && j->state_now == STORE_NOT_MODIFIED)
             rc = store_validator_unchanged(s->store, known_by(f.a), f.b, j->wall_finished_us);
+        else if (f.kind == RUN_FORGET)
+            rc = store_validator_forget(s->store, known_by(f.a), f.b);
         else if (f.kind == RUN_MOVED)
             rc = record_moved(s, j, &f);
         else if (f.kind == RUN_ROBOTS)
@@ -136,8 +140,11 @@ int64_t super_unchanged_ref(struct super *s, const struct super_job *j) {
     struct message m = {.at = j->facts.data, .end = j->facts.data + j->facts.len};
     struct store_validator v;
     struct fact f;
+    int64_t run = 0;
     while (m.at < m.end && next_fact(&m, &f))
-        if (f.kind == RUN_UNCHANGED && store_validator_get(s->store, known_by(f.a), f.b, &v) == TL_OK)
+        if (f.kind == RUN_STANDS && store_result_run(s->store, f.a, &run) == TL_OK)
+            return run;
+        else if (f.kind == RUN_UNCHANGED && store_validator_get(s->store, known_by(f.a), f.b, &v) == TL_OK)
             return v.run;
     return 0;
 }

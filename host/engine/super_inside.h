@@ -54,6 +54,7 @@ struct super_job {
     struct buf state; /* pairs of message fields */
     uint32_t state_count;
     struct buf facts;       /* records as they came */
+    struct buf links;       /* rows of the document's entities, as they came */
     struct buf attachments; /* JSON objects, comma separated */
     int status, react_status;
     enum store_state state_now;
@@ -208,6 +209,9 @@ int super_hosts_record(struct super *s);
 /* super_cookies.c */
 void super_cookie_heard(struct super *s, struct super_worker *from, struct message *m);
 void super_cookies_send(struct super *s, struct super_worker *w); /* to a worker that is new */
+/* super_links.c: entities and their links */
+int super_links_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
+int super_earlier(struct super *s, const char *key, struct buf *value); /* the newest document of a URN or URL. TL_NOTFOUND */
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int64_t super_urls_answer(struct super *s,

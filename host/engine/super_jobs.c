@@ -49,6 +49,7 @@ void super_job_free(struct super *s, struct super_job *j) {
     buf_free(&j->wishes);
     buf_free(&j->state);
     buf_free(&j->facts);
+    buf_free(&j->links);
     buf_free(&j->attachments);
     buf_free(&j->learned);
     free(j);
@@ -106,6 +107,7 @@ void super_job_end(struct super *s, struct super_job *j, int status, enum store_
     buf_reset(&j->wishes);
     buf_reset(&j->state);
     buf_reset(&j->attachments);
+    buf_reset(&j->links);
     j->wish_count = j->state_count = 0;
     j->document = false;
     if (!j->is_event)

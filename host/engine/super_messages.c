@@ -7,7 +7,7 @@
 #include "base/times.h"
 #include "engine/super_inside.h"
 
-enum { WISH_BYTES_MAX = 64 << 20, ATTACHMENTS_BYTES_MAX = 4 << 20, STATE_BYTES_MAX = 4 << 20 };
+enum { WISH_BYTES_MAX = 64 << 20, ATTACHMENTS_BYTES_MAX = 4 << 20, LINKS_BYTES_MAX = 128 << 20, STATE_BYTES_MAX = 4 << 20 };
 
 static void copy_rest(struct buf *to, const struct message *m) {
     buf_add(to, m->at, (size_t)(m->end - m->at));
@@ -140,6 +140,10 @@ static void hear_of_job(struct super *s, struct super_worker *w, struct message 
     case MESSAGE_FACT:
         hear_facts(j, m->at, (size_t)(m->end - m->at));
         break;
+    case MESSAGE_LINKS:
+        j->links.max = LINKS_BYTES_MAX;
+        copy_rest(&j->links, m);
+        break;
     case MESSAGE_ATTACHED: {
         struct tl_span item = message_get_span(m);
         j->attachments.max = ATTACHMENTS_BYTES_MAX;
@@ -184,6 +188,7 @@ void super_hear(struct super *s, struct super_worker *w) {
         case MESSAGE_STATE_SET:
         case MESSAGE_FACT:
         case MESSAGE_ATTACHED:
+        case MESSAGE_LINKS:
         case MESSAGE_EXEC:
         case MESSAGE_EXEC_INPUT:
         case MESSAGE_DONE:

@@ -32,25 +32,31 @@ void worker_job_free(struct job *j) {
 
 /* ---- a job, on its coroutine */
 
-static int read_document(struct worker *w, struct job *j, struct tl_document *doc) {
+int worker_read_document(struct worker *w, struct job *j, const char *path_of, const char *result_id,
+                         struct tl_span *raw) {
     AUTO_BUF struct buf path = BUF_INIT, staged = BUF_INIT, bytes = BUF_INIT;
-    buf_printf(&path, "%s/%s", w->lake, j->document_path);
-    buf_printf(&staged, "%s/%s.part", w->staging, j->run->result_id);
+    buf_printf(&path, "%s/%s", w->lake, path_of);
+    buf_printf(&staged, "%s/%s.part", w->staging, result_id);
     AUTO_CLOSE int fd = open(path.data, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         fd = open(staged.data, O_RDONLY | O_CLOEXEC); /* not renamed yet */
     if (fd < 0)
-        return run_fail(j->run, TL_FAILED, "document", "cannot open %s: %s", j->document_path, strerrordesc_np(errno));
+        return run_fail(j->run, TL_FAILED, "document", "cannot open %s: %s", path_of, strerrordesc_np(errno));
     char block[65536];
     ssize_t n;
     while ((n = read(fd, block, sizeof block)) > 0)
         buf_add(&bytes, block, (size_t)n);
     char *copy = arena_text(&j->run->arena, bytes.data ? bytes.data : "", bytes.len);
     if (n < 0 || !copy || json_valid((struct tl_span){copy, bytes.len}, NULL))
-        return run_fail(j->run, TL_FAILED, "document", "%s cannot be read, or is damaged", j->document_path);
-    *doc = (struct tl_document){sizeof *doc,           j->run->result_id, j->run->run_id,
-                                j->document_collector, j->document_url,   {copy, bytes.len}};
+        return run_fail(j->run, TL_FAILED, "document", "%s cannot be read, or is damaged", path_of);
+    *raw = (struct tl_span){copy, bytes.len};
     return TL_OK;
+}
+
+static int read_document(struct worker *w, struct job *j, struct tl_document *doc) {
+    *doc = (struct tl_document){sizeof *doc,           j->run->result_id, j->run->run_id,
+                                j->document_collector, j->document_url,   {"", 0}};
+    return worker_read_document(w, j, j->document_path, j->run->result_id, &doc->raw);
 }
 
 static int prepare_args(struct worker *w, struct job *j) {

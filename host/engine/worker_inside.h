@@ -48,6 +48,7 @@ struct worker {
     struct shared_slot *me;
     int slot;
     struct buf message; /* being built */
+    struct buf links;   /* rows of a document's entities, on their way */
     char *inbox;
     const struct tl_collector *collector;
     void *self, *default_args;
@@ -77,6 +78,8 @@ struct worker {
 extern const struct run_backend worker_backend; /* worker_services.c */
 const char *worker_secret_value(void *ctx, const struct tl_secret *secret, struct tl_span origin);
 const struct tl_secret *worker_secret_find(void *ctx, const char *name);
+/* worker.c: a stored document of that path below the lake, copied into the run's memory */
+int worker_read_document(struct worker *w, struct job *j, const char *path, const char *result_id, struct tl_span *raw);
 /* worker_report.c: the document into staging, wishes, and the closing message */
 void worker_report(struct worker *w, struct job *j);
 /* worker_crash.c */

@@ -86,6 +86,37 @@ static void send_facts(struct worker *w, struct job *j, bool document) {
     }
 }
 
+/* ---- links of entities, in parts */
+
+static void flush_links(struct worker *w, struct job *j) {
+    message_start(&w->message, MESSAGE_LINKS);
+    message_i64(&w->message, j->key);
+    buf_add(&w->message, w->links.data, w->links.len);
+    if (w->links.len)
+        port_send(&w->port, &w->message);
+    buf_reset(&w->links);
+}
+
+static int add_link(void *ctx, const struct run_link_row *row) {
+    enum { PART_MOST = 32 << 10 };
+    struct job *j = ctx;
+    struct worker *w = worker_self;
+    message_text(&w->links, row->urn);
+    message_text(&w->links, row->name);
+    message_text(&w->links, row->href);
+    message_text(&w->links, row->type);
+    message_i64(&w->links, row->deleted_us);
+    if (w->links.len > PART_MOST)
+        flush_links(w, j);
+    return TL_OK;
+}
+
+static void send_links(struct worker *w, struct job *j) {
+    buf_reset(&w->links);
+    run_link_rows(j->run, add_link, j);
+    flush_links(w, j);
+}
+
 static void send_attachments(struct worker *w, struct job *j) {
     struct tl_json list, item = {0};
     if (!w->attachments.len || json_parse(buf_span(&w->attachments), &list))
@@ -162,6 +193,8 @@ void worker_report(struct worker *w, struct job *j) {
         send_state(w, j);
     if (document)
         send_attachments(w, j);
+    if (document && r->status != TL_FAILED)
+        send_links(w, j);
     if (!disk)
         send_facts(w, j, document && r->status == TL_OK);
     struct buf *m = &w->message;

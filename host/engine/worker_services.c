@@ -183,6 +183,43 @@ static int service_validators(struct run *r, const char *url, const char *creden
     return m.bad ? TL_FAILED : TL_OK;
 }
 
+static const char *answer_text(struct job *j, struct message *m) {
+    const char *text = message_get_text(m);
+    return text ? arena_text(&j->run->arena, text, strlen(text)) : NULL;
+}
+
+static int service_earlier(struct run *r, const char *key, struct tl_document *d) {
+    struct job *j = job_of(r);
+    int rc = ask(j, ASK_EARLIER, key, NULL);
+    if (rc)
+        return rc;
+    struct message m = {.at = j->answer.data, .end = j->answer.data + j->answer.len};
+    const char *path = answer_text(j, &m);
+    d->result_id = answer_text(j, &m);
+    d->run_id = answer_text(j, &m);
+    d->collector = answer_text(j, &m);
+    d->url = answer_text(j, &m);
+    if (m.bad || !path || !d->result_id)
+        return run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+    return worker_read_document(worker_self, j, path, d->result_id, &d->raw);
+}
+
+static void service_hold(struct run *r, const char *url, int64_t until_us) {
+    AUTO_BUF struct buf href = BUF_INIT, row = BUF_INIT;
+    struct url u;
+    int64_t left = until_us - time_now_us();
+    (void)r;
+    if (left <= 0 || url_parse(&href, span_of(url), NULL, &u))
+        return;
+    buf_printf(&row, "%.*s:%d", (int)(u.host.len < 300 ? u.host.len : 300), u.host.ptr, url_effective_port(&u));
+    pacing_hold(pacing_find(&worker_self->shared->pacing, buf_span(&row)), time_mono_us() + left);
+}
+
+static const char *service_secret(struct run *r, const struct tl_secret *secret) {
+    (void)r;
+    return ((const struct worker_secret *)(const void *)secret)->value;
+}
+
 static int env_robots_recall(void *ctx, const char *origin, struct tl_span *text, int64_t *age_us) {
     struct job *j = ctx;
     int rc = ask(j, ASK_ROBOTS, origin, NULL);
@@ -305,6 +342,9 @@ const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .attach = service_attach,
                                            .unattach = service_unattach,
                                            .cache_dir = service_cache_dir,
+                                           .earlier = service_earlier,
+                                           .hold = service_hold,
+                                           .secret = service_secret,
                                            .known = service_known,
                                            .log = service_log};
 

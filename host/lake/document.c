@@ -182,6 +182,18 @@ static void put_bytes(struct buf *out, const struct document_element *e, enum en
     buf_char(out, '"');
 }
 
+/* What an element says of entities stands behind its data, as its collector wrote it. */
+static int put_beside(struct buf *out, const char *key, struct tl_span json, enum tl_json_type type) {
+    struct tl_json value;
+    if (!json.len)
+        return TL_OK;
+    if (json_parse(json, &value) || value.type != type || !is_shallow(value.raw))
+        return TL_INVALID;
+    buf_text(out, key);
+    buf_add(out, value.raw.ptr, value.raw.len);
+    return TL_OK;
+}
+
 /* From "metadata" to the end of the object that is open. */
 static int put_element(struct writing *w, const struct document_element *e, struct tl_span more, struct written *done) {
     struct buf *out = w->out;
@@ -215,8 +227,10 @@ static int put_element(struct writing *w, const struct document_element *e, stru
         PUT_TEXT(out, "attachment", e->attachment);
     } else
         put_bytes(out, e, done->encoding);
+    int rc = put_beside(out, ",\"_metadata\":", e->entity, TL_JSON_OBJECT);
+    rc = rc ? rc : put_beside(out, ",\"_entities\":", e->entities, TL_JSON_ARRAY);
     buf_char(out, '}');
-    return TL_OK;
+    return rc;
 }
 
 /* ---- datasets ---- */

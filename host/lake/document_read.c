@@ -183,9 +183,9 @@ static int check_bytes(struct check *c, const struct document_part *part, const 
     }
 enum { DATA_COUNT = 7 };
 static const struct member simple[] = {{"id", "s"},   {"name", "s"}, {"type", "s"},
-                                       {"tags", "a"}, DATA_MEMBERS,  {"attachment", "s"}};
-static const struct member page[] = {{"id", "s"}, {"page_number", "i"}, DATA_MEMBERS, {"attachment", "s"}};
-static const struct member pair[] = {{"id", "s"}, {"key", "s"}, DATA_MEMBERS, {"attachment", "s"}};
+                                       {"tags", "a"}, DATA_MEMBERS};
+static const struct member page[] = {{"id", "s"}, {"page_number", "i"}, DATA_MEMBERS};
+static const struct member pair[] = {{"id", "s"}, {"key", "s"}, DATA_MEMBERS};
 static const struct {
     const struct member *want;
     size_t count;
@@ -193,12 +193,26 @@ static const struct {
                      [TL_PAGED] = {page, 2 + DATA_COUNT},
                      [TL_KEY_VALUE] = {pair, 2 + DATA_COUNT}};
 
+/* The members of an element: those of its kind, an attachment's name, and what it says of entities. */
+static const char *read_element(const struct document_part *part, struct tl_json *found) {
+    static const struct member more[] = {{"attachment", "s"}, {"_metadata", "o"}, {"_entities", "a"}};
+    struct member want[MEMBERS_MAX];
+    struct tl_json value;
+    size_t count = element_shape[part->kind].count;
+    bool attached = json_get(&part->element, "encoding", &value) == TL_OK && text_is(&value, "attachment");
+    memcpy(want, element_shape[part->kind].want, count * sizeof *want);
+    for (size_t i = 0; i < COUNT_OF(more); i++)
+        if (i == 0 ? attached : json_get(&part->element, more[i].name, &value) == TL_OK)
+            want[count++] = more[i];
+    return read_members(&part->element, want, count, NULL, found);
+}
+
 static int check_element(void *ctx, const struct document_part *part) {
     struct check *c = ctx;
     struct tl_json found[MEMBERS_MAX], encoding;
     bool attached = json_get(&part->element, "encoding", &encoding) == TL_OK && text_is(&encoding, "attachment");
     size_t count = element_shape[part->kind].count;
-    const char *wrong = read_members(&part->element, element_shape[part->kind].want, count + attached, NULL, found);
+    const char *wrong = read_element(part, found);
     if (wrong)
         return DAMAGED(c, "an element has no proper \"%s\" where it belongs", wrong);
     const struct tl_json *data = &found[count - DATA_COUNT];

@@ -157,7 +157,9 @@ static int build_headers(struct exchange *x, struct headers *h) {
 
 /* ---- asking once */
 
-static enum pacing_verdict verdict_of(const struct transfer_result *r, bool first_try) {
+static enum pacing_verdict verdict_of(const struct transfer_result *r, bool first_try, bool own_waits) {
+    if (own_waits && (r->status == 429 || r->status == 503))
+        return PACING_NEUTRAL; /* who waits by itself may have other ways to ask the same host */
     if (r->status == 429 ||
         (r->status == 503 && first_try)) /* a page that is always 503 does not speak for its host each time */
         return PACING_PUSHED_BACK;
@@ -199,7 +201,7 @@ static int ask_once(struct exchange *x, struct transfer_request *t, bool first_t
     if (r->address[0] && !r->private_address && !x->rule->proxy)
         pacing_saw_public(x->f->pacing, x->url.host);
     const struct pacing_seen seen = {rc || r->status == 0 ? -1 : r->total_us, r->first_byte_us, r->private_address,
-                                     verdict_of(r, first_try)};
+                                     verdict_of(r, first_try, x->q->flags & TL_OWN_WAITS)};
     pacing_end(row, x->f->worker, &rule, &seen, time_mono_us());
     x->a->wire_bytes += r->wire_bytes;
     x->a->requests++;
@@ -291,6 +293,8 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
             t->fresh = revived = true; /* it ended as it was used again: nobody's fault, and no try */
             continue;
         }
+        if (pushes_back(r) && (x->q->flags & TL_OWN_WAITS))
+            return TL_OK;
         int64_t asked = asked_wait(x->a);
         if (asked <= 0 && (!worth_another_try(r, t->method) || tries >= x->rule->retries))
             return TL_OK;

@@ -51,6 +51,10 @@ struct store_export_validator { /* of the URL that the run asked for */
     const char *credential, *etag, *last_modified;
     int64_t at_us;
 };
+struct store_export_link {
+    struct uuid run_id;
+    struct store_link link;
+};
 /* Each answers 0, or a negative status that ends the export. Texts live until it returns. A collector or target comes
  * before the first row that names its key. */
 struct store_exporter {
@@ -64,6 +68,7 @@ struct store_exporter {
     int (*event)(void *ctx, const struct store_export_event *event);
     int (*url)(void *ctx, const struct store_export_url *url); /* in the order of time */
     int (*validator)(void *ctx, const struct store_export_validator *validator);
+    int (*link)(void *ctx, const struct store_export_link *link); /* by run, in their order */
     void *ctx;
 };
 /* Memory: some 16 bytes for each run that was moved under a parent that is younger than itself. */
@@ -81,6 +86,7 @@ int store_import_event(struct store *s, int64_t root,
 int store_import_url(struct store *s, const struct uuid *run_id, struct store_fetched *fetched);
 int store_import_validator(struct store *s, const struct uuid *run_id, struct store_url url, const char *credential,
                            struct store_validator *v);
+int store_import_links(struct store *s, const struct uuid *run_id, const struct store_link *l, size_t n);
 
 /* ---- documents by result id, many of them, while others write. To be closed before the store. */
 struct store_results;

@@ -314,13 +314,14 @@ CREATE TABLE link_row (
     urn TEXT NOT NULL,             -- the entity
     name TEXT NOT NULL,            -- of the link
     href TEXT NOT NULL,            -- where it leads: an URN
-    type TEXT NOT NULL,            -- resource, collection or relation
+    type TEXT NOT NULL,            -- resource, collection, relation or alias; empty: for the catalog's own use
     is_latest INTEGER NOT NULL,    -- 1: from the newest document of the entity
     collected_us INTEGER NOT NULL, -- time of collection
     deleted_us INTEGER NOT NULL DEFAULT 0, -- time the entity was found gone
     PRIMARY KEY (run, ordinal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX link_row_urn ON link_row (urn, name);
+CREATE INDEX link_row_href ON link_row (href, name);
 
 -- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
 -- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
@@ -398,7 +399,8 @@ CREATE VIEW collectors AS SELECT name, version, summary, sha256, AT(first_us) AS
 CREATE VIEW links AS SELECT
     d.result_id, o.run_id AS root_id, l.urn, l.name, l.href, l.type, AT(l.collected_us) AS collected_at, l.is_latest,
     AT(l.deleted_us) AS deleted_at
-FROM link_row l JOIN run r ON r.key = l.run JOIN run o ON o.key = r.root LEFT JOIN document d ON d.run = l.run;
+FROM link_row l JOIN run r ON r.key = l.run JOIN run o ON o.key = r.root LEFT JOIN document d ON d.run = l.run
+WHERE l.type <> '';
 
 CREATE VIEW urls AS SELECT
     CAST(u.key AS TEXT) AS url_key, u.url, (SELECT d.result_id FROM url_document x JOIN document d ON d.run = x.run

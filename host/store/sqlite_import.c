@@ -158,3 +158,19 @@ int store_import_validator(struct store *s, const struct uuid *run_id, struct st
     int rc = sqlite_writing(s) ? find_run(s, run_id, &v->run) : TL_FAILED;
     return rc ? rc : store_validator_put(s, url, credential, v);
 }
+
+int store_import_links(struct store *s, const struct uuid *run_id, const struct store_link *l, size_t n) {
+    int64_t run, at_us = 0;
+    int rc = sqlite_writing(s) ? find_run(s, run_id, &run) : TL_FAILED;
+    if (rc)
+        return rc;
+    sqlite3_stmt *st = sqlite_sql(s, SQL_IMPORT_TIME, "SELECT collected_us FROM document WHERE run = ?1");
+    if (!st)
+        return TL_FAILED;
+    bind_int(st, 1, run);
+    if ((rc = sqlite_row(s, st)) <= 0)
+        return rc < 0 ? rc : TL_NOTFOUND;
+    at_us = col_int(st, 0);
+    sqlite3_reset(st);
+    return store_links_put(s, run, l, n, at_us);
+}

@@ -331,6 +331,21 @@ int store_url_forget(struct store *s, int64_t id);
 int store_edge_put(struct store *s, int64_t parent, int64_t child,
                    enum store_edge kind); /* one that is beside the tree */
 
+/* ---- entities and their links (sqlite_links.c) */
+struct store_link { /* rows of one entity stand together */
+    const char *urn, *name, *href, *type; /* type "": not shown */
+    int64_t deleted_us;
+};
+/* What a run's document says, in place of what an earlier end of the same run said. */
+int store_links_put(struct store *s, int64_t run, const struct store_link *l, size_t n, int64_t at_us);
+struct store_earlier { /* texts live until the next call */
+    const char *path, *result_id, *run_id, *collector, *url;
+};
+int store_entity_document(struct store *s, const char *urn, struct store_earlier *out); /* TL_NOTFOUND */
+int store_url_document(struct store *s, const char *given, struct store_url url,
+                       struct store_earlier *out); /* TL_NOTFOUND */
+int store_result_run(struct store *s, const char *result_id, int64_t *run); /* TL_NOTFOUND */
+
 /* ---- maintenance (sqlite_maintain.c) */
 struct store_expiry {
     int64_t before_us;                                     /* what was not seen since; 0: nothing expires */
