@@ -30,6 +30,15 @@ plugins_exec_exec_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 execexamplesdir = $(docdir)/examples/exec
 dist_execexamples_SCRIPTS = plugins/exec/examples/list.py plugins/exec/examples/list.sh
 
+GITHUB_SOURCES = plugins/github/ask.c plugins/github/entity.c plugins/github/event.c plugins/github/github.c \
+	plugins/github/github.h plugins/github/gone.c plugins/github/hook.c plugins/github/list.c plugins/github/metadata.c \
+	plugins/github/text.c plugins/github/types.c plugins/github/visit.c
+pluginexec_LTLIBRARIES += plugins/github/github.la
+plugins_github_github_la_SOURCES = $(GITHUB_SOURCES)
+plugins_github_github_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_github_github_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+plugins_github_github_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+
 install-exec-hook:
 	cd $(DESTDIR)$(pluginexecdir) && for f in $(pluginexec_LTLIBRARIES); do rm -f "$${f##*/}"; done
 uninstall-hook:

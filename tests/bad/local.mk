@@ -10,6 +10,7 @@ noinst_LTLIBRARIES += \
 	tests/bad/describe_exit.la \
 	tests/bad/describe_prying.la \
 	tests/bad/describe_spin.la \
+	tests/bad/github.la \
 	tests/bad/greedy.la \
 	tests/bad/hang.la \
 	tests/bad/late.la \
@@ -163,3 +164,8 @@ tests_bad_typed_la_SOURCES = tests/bad/typed.c
 tests_bad_typed_la_CFLAGS = $(BAD_CFLAGS)
 tests_bad_typed_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 tests_bad_typed_la_LDFLAGS = $(BAD_LDFLAGS)
+# The collector of GitHub as a later version would be, which derives anew what it finds in the lake.
+tests_bad_github_la_SOURCES = $(GITHUB_SOURCES)
+tests_bad_github_la_CFLAGS = $(PLUGIN_CFLAGS)
+tests_bad_github_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -DGITHUB_VERSION=2
+tests_bad_github_la_LDFLAGS = $(BAD_LDFLAGS)
