@@ -326,6 +326,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/crawl.c \
 	host/cmd/diff.c \
 	host/cmd/doctor.c \
+	host/cmd/entity.c \
+	host/cmd/entity.h \
 	host/cmd/fanin.c \
 	host/cmd/help.c \
 	host/cmd/help.h \
@@ -333,6 +335,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/lineage.h \
 	host/cmd/lineage_exchange.c \
 	host/cmd/lineage_formats.c \
+	host/cmd/links.c \
 	host/cmd/ls.c \
 	host/cmd/maintain.c \
 	host/cmd/new.c \

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/commands.h"
+#include "cmd/entity.h"
 #include "cmd/print.h"
 #include "cmd/url.h"
 
@@ -17,7 +18,8 @@ struct cat {
     struct cmd_open open;
     const char *dataset;
     int64_t element; /* from 1; 0: not given */
-    bool path_only;
+    bool path_only, entity;
+    const char *urn; /* ID was one: the entity that is to be printed */
     /* what the catalog says */
     char run[UUID_TEXT];
     struct buf path, reference, why_none;
@@ -68,6 +70,15 @@ static int find_document(struct cat *c, struct fail *why) {
                          "run %s changed nothing; it stands for the earlier result %s, which is not in this catalog",
                          c->run, c->reference.data);
     return rc;
+}
+
+static int find_entity(struct cat *c, struct fail *why) {
+    const struct store_value key = store_text(c->urn);
+    int rc = store_query(c->open.store,
+                         "SELECT d.path FROM links l JOIN documents d ON d.result_id = l.result_id WHERE l.urn = $1 AND "
+                         "l.name = 'self' ORDER BY l.is_latest DESC, l.collected_at DESC LIMIT 1",
+                         &key, 1, each_path, c, why);
+    return rc || c->path.len ? rc : fail_exit(why, TL_NOTFOUND, EXIT_USAGE, "the catalog knows no entity %.300s", c->urn);
 }
 
 /* ---- bytes */
@@ -210,13 +221,16 @@ static int print_dataset(struct cat *c, struct fail *why) {
 static int cat(struct cat *c, const char *prefix) {
     struct fail why = FAIL_INIT;
     struct uuid id;
-    int rc = store_find_run(c->open.store, prefix, &id, &why);
+    int rc = c->urn ? TL_OK : store_find_run(c->open.store, prefix, &id, &why);
     if (rc)
         return cmd_fail(&why, EXIT_USAGE);
-    uuid_text(&id, c->run);
-    rc = find_document(c, &why);
+    if (!c->urn)
+        uuid_text(&id, c->run);
+    rc = c->urn ? find_entity(c, &why) : find_document(c, &why);
     if (rc == TL_OK && c->path_only)
         printf("%s/%s\n", lake_path(c->open.lake), c->path.data);
+    else if (rc == TL_OK && c->entity)
+        rc = entity_print(c->open.lake, c->path.data, c->urn, stdout, &why);
     else if (rc == TL_OK)
         rc = c->dataset ? print_dataset(c, &why) : copy_file(c, c->path.data, &why);
     if (rc)
@@ -238,6 +252,7 @@ static int cat_main(int argc, char **argv, const struct cmd_globals *g) {
     static const struct option longs[] = {{"dataset", required_argument, NULL, 'd'},
                                           {"element", required_argument, NULL, 'e'},
                                           {"path", no_argument, NULL, 'p'},
+                                          {"entity", no_argument, NULL, 'E'},
                                           {0}};
     struct cat c = {0};
     for (int k; (k = cmd_option(argc, argv, "", longs)) != 0;) {
@@ -247,6 +262,8 @@ static int cat_main(int argc, char **argv, const struct cmd_globals *g) {
             c.dataset = optarg;
         else if (k == 'p')
             c.path_only = true;
+        else if (k == 'E')
+            c.entity = true;
         else if (k == 'e' && (c.element = cmd_number(optarg, 1, INT64_MAX)) < 0)
             return cmd_usage("cat", "--element takes a number from 1 on, not '%s'", optarg);
     }
@@ -255,6 +272,9 @@ static int cat_main(int argc, char **argv, const struct cmd_globals *g) {
                          optind < argc ? "one document at a time" : "which document? Give a run's or result's id");
     if (c.element && !c.dataset)
         return cmd_usage("cat", "--element goes with --dataset");
+    if (c.entity && (c.dataset || c.path_only))
+        return cmd_usage("cat", "--entity goes with neither --dataset nor --path");
+    c.urn = c.entity && strncmp(argv[optind], "urn:", 4) == 0 ? argv[optind] : NULL;
     int code = cmd_open(&c.open, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
     if (!code)
         code = cat(&c, argv[optind]);
@@ -267,15 +287,18 @@ static int cat_main(int argc, char **argv, const struct cmd_globals *g) {
 }
 
 const struct command cmd_cat = {
-    "cat", "print a document, or the bytes it was made of", cat_main, "[--dataset NAME [--element N]] [--path] ID",
+    "cat", "print a document, or the bytes it was made of", cat_main, "[--dataset NAME [--element N]] [--entity] [--path] ID",
     "Prints the document of a run as it lies in the lake, byte for byte. A run that changed nothing has that of\n"
     "the earlier result it stands for. ID is a run's or a result's, whole or as far as it is unique.\n"
     "\n"
     "      --dataset NAME     the original bytes of this dataset instead, as they were fetched\n"
     "      --element N        of its Nth page or value, from 1\n"
+    "      --entity           the entities of the document as their server sent them, with what is known of them\n"
+    "                         (`_metadata`) inside; ID may also be an entity's URN\n"
     "      --path             where the document lies\n"
     "\n"
     "Examples:\n"
     "  trotline cat 0193a5c4-7b2e-7d1f | jq .lineage\n"
     "  trotline cat --dataset page 0193a5c4-7b2e-7d1f > page.html\n"
+    "  trotline cat --entity urn:repo:1296269 | jq .full_name\n"
     "  trotline cat --path 0193a5c4-7b2e-7d1f | xargs sha256sum\n"};

@@ -58,8 +58,9 @@ static int say_link(struct reading *x, const struct tl_json *link) {
     return rc == TL_NOTFOUND || rc == TL_INVALID ? TL_OK : rc;
 }
 
-/* One entity: its links, the URL that it was asked by when that leads elsewhere by now, and whether it ends a list. */
-static int say_entity(struct reading *x, const struct tl_json *entity) {
+/* One entity: its links, its URL and the one that it was asked by when that leads elsewhere by now, and whether it ends
+ * a list. page: URL of the page that it stands on, which is not its own. */
+static int say_entity(struct reading *x, const struct tl_json *entity, const char *page) {
     struct tl_json links, self, link = {0}, last;
     AUTO_BUF struct buf text = BUF_INIT;
     bool ends = false;
@@ -74,6 +75,8 @@ static int say_entity(struct reading *x, const struct tl_json *entity) {
         if ((rc = say_link(x, &link)))
             return rc;
     if (rc == TL_NOTFOUND)
+        rc = text_of(entity, "url", &text) && (!page || strcmp(page, text.data) != 0) ? say(x, "url", text.data, "") : TL_OK;
+    if (!rc)
         rc = text_of(entity, "requestedUrl", &text) ? say(x, "alias", text.data, "alias") : TL_OK;
     if (!rc && json_get(entity, "last", &last) == TL_OK && json_bool(&last, &ends) == TL_OK && ends &&
         json_get(&links, "unique", &link) == TL_OK && text_of(&link, "href", &text))
@@ -82,13 +85,16 @@ static int say_entity(struct reading *x, const struct tl_json *entity) {
 }
 
 static int read_element(struct reading *x, const struct document_element *e) {
+    AUTO_BUF struct buf page = BUF_INIT;
     struct tl_json root, item = {0};
     int rc = TL_OK;
-    if (e->entity.len && json_parse(e->entity, &root) == TL_OK)
-        rc = say_entity(x, &root);
+    if (e->entity.len && json_parse(e->entity, &root) == TL_OK) {
+        text_of(&root, "url", &page);
+        rc = say_entity(x, &root, NULL);
+    }
     if (!rc && e->entities.len && json_parse(e->entities, &root) == TL_OK)
         while (!(rc = json_next(&root, &item)))
-            if ((rc = say_entity(x, &item)))
+            if ((rc = say_entity(x, &item, page.data)))
                 return rc;
     return rc == TL_NOTFOUND ? TL_OK : rc;
 }

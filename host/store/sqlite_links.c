@@ -162,7 +162,7 @@ int store_url_document(struct store *s, const char *given, struct store_url url,
     int rc = answer(s,
                     with(s, SQL_LINK_ALIAS,
                          EARLIER "WHERE d.run = (SELECT e.run FROM link_row a JOIN link_row e ON e.urn = a.urn AND "
-                                 "e.name = 'self' WHERE a.href = ?1 AND a.name = 'alias' "
+                                 "e.name = 'self' WHERE a.href = ?1 AND a.name IN ('url', 'alias') "
                                  "ORDER BY a.collected_us DESC, e.is_latest DESC, e.collected_us DESC LIMIT 1)",
                          given, NULL, 0, 0),
                     out);

@@ -204,7 +204,7 @@ static int reprocess(struct tl_run *run, const struct args *a, const struct type
     struct known k;
     struct tl_json entity;
     int rc = known_find(run, a->url, t, &k);
-    if (rc == TL_NOTFOUND)
+    if (rc == TL_NOTFOUND || (rc == TL_OK && k.inside))
         return tl_fail(run, TL_FAILED, "%s was never fetched, so there is nothing to process again", a->url);
     if (rc || run->host->json(run, (struct tl_span){k.entity, strlen(k.entity)}, "", &entity))
         return rc ? rc : TL_FAILED;
@@ -234,7 +234,9 @@ static int stands(struct tl_run *run, const struct args *a, const struct type *t
     if (!(t->flags & TYPE_FIXED) || strcmp(a->policy, "reload") == 0)
         return TL_NOTFOUND;
     int rc = known_find(run, a->url, t, &k);
-    return rc ? rc : tl_stand_for(run, &k.doc);
+    return rc         ? rc
+           : k.inside ? TL_NOTFOUND /* a list shows less of a commit than it does itself */
+                      : tl_stand_for(run, &k.doc);
 }
 
 /* ---- the collector */

@@ -119,6 +119,7 @@ struct known {
     struct tl_document doc;
     struct tl_span data;
     const char *entity, *media_type, *url; /* entity: its `_metadata` */
+    bool inside;                           /* on a page: the document is that of the list */
 };
 int known_find(struct tl_run *run, const char *key, const struct type *t, struct known *out); /* TL_NOTFOUND */
 const char *known_set(const char *entity, struct tl_run *run); /* id of its page sets, or NULL */

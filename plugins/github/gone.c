@@ -33,6 +33,7 @@ static int find_inside(struct tl_run *run, const char *urn, const struct type *t
             k->data = data.raw;
             k->entity = text_copy(run, item.raw);
             k->media_type = e.media_type;
+            k->inside = true;
             k->url = json_text(run, &item, "/url");
             return k->entity ? TL_OK : TL_NOTFOUND;
         }

@@ -1,64 +1,12 @@
 #!/usr/bin/env python3
 """github.py - the GitHub collector: what it makes of answers, entity by entity, and how it goes from one to the next."""
-import hashlib
-import hmac
 import sys
 
 sys.dont_write_bytecode = True
-from github_api import Answer, Api, issue, link, repo, user  # noqa: E402
 from lib import *  # noqa: E402
 
-
-class Hub(World):
-    """A world with an API: the origin's secrets, a crawl of one line or more, entities by URN."""
-
-    def __init__(self, table=None, config="", tokens=(), plugins=("github",), **more):
-        self.api = Api(table)
-        secrets = "".join(f"  {t}: {{env: TOKEN_{t}, origins: [\"{self.api.origin}\"]}}\n" for t in tokens)
-        super().__init__(plugins=plugins, config=config + ("secrets:\n" + secrets if tokens else ""), **more)
-        self.env.update({f"TOKEN_{t}": f"value-of-{t}" for t in tokens})
-
-    def line(self, path=None, **args):
-        if path:
-            args["url"] = self.api.base + path
-        return {"collector": "github", "args": args}
-
-    def go(self, *lines, leash="{depth: 8}", name="hub", options=(), **more):
-        c = self.crawl(name, *lines, leash=leash, **more)
-        return self.tl("run", c, *options)
-
-    def docs(self, root=None, dataset=None):
-        """(dataset, document) of every document of the collector, oldest first."""
-        return [(d.d["datasets"][0], d) for d in sorted(self.documents(root), key=lambda d: d.d["started_at"])
-                if d.collector == "github" and d.d["datasets"] and dataset in (None, d.d["datasets"][0]["name"])]
-
-    def entities(self, root=None):
-        """{URN: `_metadata`} of every entity of every document; the newest wins."""
-        found = {}
-        for data, _ in self.docs(root):
-            for m in [data.get("_metadata") or {}, *(data.get("_entities") or [])]:
-                if "self" in m.get("links", {}):
-                    found[m["links"]["self"]["href"]] = m
-        return found
-
-    def links(self, urn):
-        """{name: href or hrefs} of an entity."""
-        links = self.entities().get(urn, {}).get("links", {})
-        return {k: v["hrefs"] if "hrefs" in v else v["href"] for k, v in links.items()}
-
-    def children(self, root, urn):
-        """What the run of this entity's document asked for: the paths, without the size of pages."""
-        run = next(d.run_id for data, d in self.docs(root) if urn in json.dumps(data.get("_metadata", {}).get("links", {}).get("self", "")))
-        return sorted(self.short(r["url"]) for r in self.sql("SELECT url FROM runs WHERE parent_id = ?", run))
-
-    def short(self, url):
-        return url.replace(self.api.base, "").replace("&per_page=100", "").replace("?per_page=100", "")
-
-
-def ends_well(w, what, r, code=0):
-    eq(f"{what}: exit {code}", (r.code, r.err if r.code != code else ""), (code, ""))
-    if r.root and code in (0, 5):
-        none(f"{what}: lake and catalog agree", w.faults(r.root))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
+from github_hub import *  # noqa: E402
 
 
 ROCKET = repo(stargazers_count=3, organization=user(77, "acme"))
@@ -131,10 +79,20 @@ def g2_issue():
     s = R + ":commit:a1b2:status:61"
     eq("G7: status", w.links(s), {"self": s, "siblings": R + ":commit:a1b2:statuses", "commit": R + ":commit:a1b2"})
     eq("G7: it was not asked for by itself", [p for p, _ in w.api.asked() if "status" in p], ["/repos/acme/rocket/statuses/a1b2?per_page=100"])
-    alone = w.go(w.line("/repos/acme/rocket/pulls/8", follow={}), name="alone")
-    eq("G3: reached without its issue it has none", "issue" in w.docs(alone.root, "pull_request")[0][0]["_metadata"]["links"], False)
-    eq("a line that starts in the middle finds out what it belongs to", w.docs(alone.root, "pull_request")[0][0]["_metadata"]["links"]["self"]["href"], P)
-    w.api.close()
+    alone = Hub(w.api.table)
+    alone.go(alone.line("/repos/acme/rocket/pulls/8", follow={}))
+    eq("G3: reached without its issue it has none", {k: v for k, v in alone.links(P).items() if "issue" in k}, {})
+    eq("a line that starts in the middle finds out what it belongs to", alone.links(P)["self"], P)
+    eq("cat --entity: what the server sent, with _metadata inside", {k: json.loads(w.tl("cat", "--entity", R + ":issue:3001").out)[k] for k in ("id", "title")},
+       {"id": 3001, "title": "issue 7 \U0001f6a3"})
+    titles = lambda *a: [json.loads(x).get("number", json.loads(x).get("id")) for x in w.tl("links", *a).out.splitlines()]
+    eq("links: a collection", titles(R, "issues"), [7, 8])
+    eq("links: a resource, several of them", titles(R + ":issue:3001", "user") + titles(R + ":issue:3001", "assignees"), [501, 502])
+    eq("links: the issue of a pull request by their number", titles(P, "number"), [8])
+    eq("links: of one crawl", titles("--root", r.root, R, "issues"), [7, 8])
+    eq("links: nothing to be had is a negative answer", w.tl("links", P, "head").code, 2)
+    for h in (w, alone):
+        h.api.close()
 
 
 FOLLOW = {"issue": {"user": "self", "assignee": "self", "closed_by": "self", "issue_comments": {}, "pull_request": {}},
@@ -144,8 +102,8 @@ FOLLOW = {"issue": {"user": "self", "assignee": "self", "closed_by": "self", "is
 def g4_relation():
     team = {"id": 9, "slug": "rowers", "url": "{api}/teams/9", "organization": user(77, "acme") | {"url": "{api}/orgs/acme"}}
     w = Hub({"/teams/9": team, "/teams/9/members": Answer([user(501), user(502)], Link=link(next="/teams/9/members?page=2", last="/teams/9/members?page=2")),
-             "/teams/9/members?page=2": [user(503)], "/teams/9/repos": []})
-    r = w.go(w.line("/teams/9", follow={"team": {"members": [], "repos": []}}))
+             "/teams/9/members?page=2": [user(503)], "/teams/9/repos": [], **{f"/users/u{n}": user(n) for n in (501, 502, 503)}})
+    r = w.go(w.line("/teams/9", follow={"team": {"members": {}, "repos": []}}))
     ends_well(w, "G4", r)
     run = w.docs(r.root, "team")[0][1].run_id
     one, two = (x[0] for x in w.docs(r.root, "members"))
@@ -162,7 +120,10 @@ def g4_relation():
     eq("G4: a next page is a continuation, as deep as the first", sorted({(x["depth"], x["edge"]) for x in w.runs(r.root, "url LIKE '%members%'")}),
        [(2, "page"), (2, "react")])
     eq("G4: an empty relation has a page that says so", w.links(T + ":repos:page:1").get("resources"), [])
+    eq("links: a relation, over its pages", [json.loads(x)["login"] for x in w.tl("links", T, "members").out.splitlines()], ["u501", "u502", "u503"])
     eq("G4: the combined form of a page", sorted(json.loads(w.tl("cat", "--entity", T + ":members:page:1").out)), ["_metadata", "elements"])
+    eq("links: an empty relation", (lambda x: (x.code, x.out))(w.tl("links", T, "repos")), (1, ""))
+    eq("links: URNs as rows", w.tl("links", T, "-o", "csv").out.splitlines()[0], "name,type,href,collected_at,deleted_at")
     eq("team", w.links(T), {"self": T, "siblings": "urn:org:77:teams", "organization": "urn:org:77", "members": T + ":team_members:pages:" + run,
                             "repos": T + ":repos:pages:" + run})
     w.api.close()
