@@ -37,7 +37,8 @@ struct links {
 static const char *question(const char *type) {
     if (strcmp(type, "collection") == 0)
         return GIVEN ", targets(urn, place) AS (SELECT l.urn, 0 FROM links l WHERE l.href = " HREF " AND " COUNTS
-                     " AND l.name IN ('siblings', (SELECT name FROM given)) AND l.urn <> (SELECT urn FROM given))" TARGETS;
+                     " AND (l.name = 'siblings' OR (l.name = (SELECT name FROM given) AND NOT EXISTS (SELECT 1 FROM links s WHERE "
+                     "s.href = " HREF " AND s.name = 'siblings'))) AND l.urn <> (SELECT urn FROM given))" TARGETS;
     if (strcmp(type, "relation") == 0)
         return GIVEN ", targets(urn, place) AS (SELECT r.href, 0 FROM links l JOIN links r ON r.urn = l.urn AND "
                      "r.result_id = l.result_id AND r.name = 'resources' WHERE l.href = " HREF

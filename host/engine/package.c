@@ -54,6 +54,7 @@ struct writing {
     struct json_writer json;
     struct hash *hash;
     struct numbers targets, scopes;
+    struct uuid root_id;
     struct package *p;
     struct fail *why;
 };
@@ -283,7 +284,8 @@ static int on_run(void *ctx, const struct store_export_run *x) {
     int rc = line_end(w);
     if (!rc && r->document)
         rc = write_document(w, x);
-    if (!rc && x->reused.folder)
+    bool own = memcmp(&x->reused.root_id, &w->root_id, sizeof w->root_id) == 0; /* a member already */
+    if (!rc && x->reused.folder && !own)
         rc = write_reused(w, x);
     return rc;
 }
@@ -377,7 +379,7 @@ static int on_link(void *ctx, const struct store_export_link *x) {
 
 int package_write(struct store *s, const struct store_crawl *closed, int fd, struct package *out, struct fail *why) {
     *out = (struct package){0};
-    struct writing w = {.fd = fd, .hash = hash_new(), .p = out, .why = why};
+    struct writing w = {.fd = fd, .hash = hash_new(), .root_id = closed->root_id, .p = out, .why = why};
     const struct store_exporter to = {.collector = on_collector,
                                       .target = on_target,
                                       .scope = on_scope,

@@ -345,6 +345,20 @@ static int publish(struct super *s) {
     return rc;
 }
 
+/* Do its arguments name a secret, in a header or by themselves? */
+static bool names_secret(const struct super_job *j) {
+    const struct plugin *p = j->collector->plugin;
+    struct tl_json all, v;
+    if (strstr(j->payload, "secret:"))
+        return true;
+    if (json_parse((struct tl_span){j->payload, j->payload_len}, &all))
+        return false;
+    for (size_t i = 0; i < p->argument_count; i++)
+        if (p->argument[i].type == TL_SECRET && json_get(&all, p->argument[i].name, &v) == TL_OK)
+            return true;
+    return false;
+}
+
 static void count(struct super *s, struct super_job *j) {
     struct super_summary *sum = &s->sum;
     if (j->is_event) {
@@ -359,7 +373,7 @@ static void count(struct super *s, struct super_job *j) {
     if (j->state_now == STORE_REFUSED)
         sum->leashed_by[reason_of(j->refusal)]++;
     sum->refused_credentials +=
-        (j->http_status == 401 || j->http_status == 407) && j->line && strstr(j->payload, "secret:");
+        (j->http_status == 401 || j->http_status == 407) && j->line && names_secret(j);
     s->rate_bytes += j->bytes;
 }
 

@@ -169,6 +169,16 @@ static int choose_set(struct tl_run *run, const struct args *a, const struct typ
     return rc == TL_NOTFOUND ? TL_OK : rc;
 }
 
+/* The next page of a repository's list is often named by the repository's id. */
+static const char *repo_of_link(struct tl_run *run, const struct type *t, const char *url, const char *header) {
+    const char *next, *type, *parent, *own;
+    if (!header || !type_parent(run, t->name, url, &type, &own) || strcmp(type, "repo") != 0 ||
+        tl_link_header(run, header, url, "next", &next) || !type_parent(run, t->name, next, &type, &parent))
+        return NULL;
+    const char *id = strstr(parent, "/repositories/");
+    return id ? text_format(run, "urn:repo:%s", id + strlen("/repositories/")) : NULL;
+}
+
 static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, const struct type *t,
                       const struct tl_response *res) {
     const char *given = NULL;
@@ -182,6 +192,8 @@ static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, 
     bool empty = res->status == 204 || res->status == 409; /* a repository without commits, or without contributors */
     int rc = choose_set(run, a, t, &c.set);
     if (!rc && !c.of)
+        c.of = repo_of_link(run, t, a->url, m.link_header);
+    if (!rc && !c.of)
         rc = belongs_to(p, run, a, t, a->url, &c.of, 0);
     if (rc)
         return rc;
@@ -189,7 +201,7 @@ static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, 
         m.requested = a->url;
     if (empty)
         m.more = ",\"empty\":true";
-    else if (run->host->json(run, res->body, "", &body)) {
+    else if (!(t->flags & TYPE_OTHER) && run->host->json(run, res->body, "", &body)) {
         if ((rc = tl_put(run, "other", TL_ELEMENT(.from = res))))
             return rc;
         return tl_fail(run, TL_FAILED, "%s answered with what is no JSON", res->url);
@@ -228,15 +240,20 @@ static int reprocess(struct tl_run *run, const struct args *a, const struct type
     return github_put(run, a, t, &c, TL_ELEMENT(.data = k.data, .media_type = k.media_type, .data_url = c.url), &m);
 }
 
-/* What never changes is not asked for again. */
+/* What never changes is not asked for again; nor is, within a crawl, what was reached by another way before. */
 static int stands(struct tl_run *run, const struct args *a, const struct type *t) {
     struct known k;
-    if (!(t->flags & TYPE_FIXED) || strcmp(a->policy, "reload") == 0)
+    bool fixed = (t->flags & TYPE_FIXED) && strcmp(a->policy, "reload") != 0;
+    if (!fixed && !(t->flags & TYPE_ROOT))
         return TL_NOTFOUND;
     int rc = known_find(run, a->url, t, &k);
-    return rc         ? rc
-           : k.inside ? TL_NOTFOUND /* a list shows less of a commit than it does itself */
-                      : tl_stand_for(run, &k.doc);
+    if (rc)
+        return rc;
+    const char *root = tl_json_get(run, k.doc.raw, "/lineage/root_id");
+    bool now = root && strcmp(root, run->host->lineage(run)->root_id) == 0;
+    if (k.inside || !(fixed || now)) /* a list shows less of a commit than it does itself */
+        return TL_NOTFOUND;
+    return tl_stand_for(run, &k.doc);
 }
 
 /* ---- the collector */
