@@ -22,7 +22,7 @@ void hash_add(struct hash *h, const void *ptr, size_t len);
 struct sha256 hash_peek(struct hash *h, const void *tail,
                         size_t len); /* the digest if `tail` were added; h goes on unchanged */
 struct sha256 hash_end(struct hash *h);
-struct sha256 hash_sha256(const void *ptr, size_t len);    /* at once */
+struct sha256 hash_sha256(const void *ptr, size_t len);           /* at once */
 struct sha256 hash_hmac(struct tl_span key, struct tl_span text); /* HMAC-SHA256, RFC 2104 */
 int hash_file(int fd, struct sha256 *out, int64_t *bytes); /* from the start to the end of file; TL_FAILED with errno */
 

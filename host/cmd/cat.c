@@ -74,11 +74,13 @@ static int find_document(struct cat *c, struct fail *why) {
 
 static int find_entity(struct cat *c, struct fail *why) {
     const struct store_value key = store_text(c->urn);
-    int rc = store_query(c->open.store,
-                         "SELECT d.path FROM links l JOIN documents d ON d.result_id = l.result_id WHERE l.urn = $1 AND "
-                         "l.name = 'self' ORDER BY l.is_latest DESC, l.collected_at DESC LIMIT 1",
-                         &key, 1, each_path, c, why);
-    return rc || c->path.len ? rc : fail_exit(why, TL_NOTFOUND, EXIT_USAGE, "the catalog knows no entity %.300s", c->urn);
+    int rc =
+        store_query(c->open.store,
+                    "SELECT d.path FROM links l JOIN documents d ON d.result_id = l.result_id WHERE l.urn = $1 AND "
+                    "l.name = 'self' ORDER BY l.is_latest DESC, l.collected_at DESC LIMIT 1",
+                    &key, 1, each_path, c, why);
+    return rc || c->path.len ? rc
+                             : fail_exit(why, TL_NOTFOUND, EXIT_USAGE, "the catalog knows no entity %.300s", c->urn);
 }
 
 /* ---- bytes */
@@ -287,7 +289,8 @@ static int cat_main(int argc, char **argv, const struct cmd_globals *g) {
 }
 
 const struct command cmd_cat = {
-    "cat", "print a document, or the bytes it was made of", cat_main, "[--dataset NAME [--element N]] [--entity] [--path] ID",
+    "cat", "print a document, or the bytes it was made of", cat_main,
+    "[--dataset NAME [--element N]] [--entity] [--path] ID",
     "Prints the document of a run as it lies in the lake, byte for byte. A run that changed nothing has that of\n"
     "the earlier result it stands for. ID is a run's or a result's, whole or as far as it is unique.\n"
     "\n"

@@ -15,8 +15,7 @@ static bool is_named(const struct tl_json *entity, const char *urn) {
     AUTO_BUF struct buf self = BUF_INIT;
     struct tl_json links, link, href;
     return json_get(entity, "links", &links) == TL_OK && json_get(&links, "self", &link) == TL_OK &&
-           json_get(&link, "href", &href) == TL_OK && json_text(&href, &self) == TL_OK &&
-           span_eq(buf_span(&self), urn);
+           json_get(&link, "href", &href) == TL_OK && json_text(&href, &self) == TL_OK && span_eq(buf_span(&self), urn);
 }
 
 /* An object gets one more member; anything else becomes the elements of one. */

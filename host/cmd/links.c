@@ -37,7 +37,8 @@ struct links {
 static const char *question(const char *type) {
     if (strcmp(type, "collection") == 0)
         return GIVEN ", targets(urn, place) AS (SELECT l.urn, 0 FROM links l WHERE l.href = " HREF " AND " COUNTS
-                     " AND (l.name = 'siblings' OR (l.name = (SELECT name FROM given) AND NOT EXISTS (SELECT 1 FROM links s WHERE "
+                     " AND (l.name = 'siblings' OR (l.name = (SELECT name FROM given) AND NOT EXISTS (SELECT 1 FROM "
+                     "links s WHERE "
                      "s.href = " HREF " AND s.name = 'siblings'))) AND l.urn <> (SELECT urn FROM given))" TARGETS;
     if (strcmp(type, "relation") == 0)
         return GIVEN ", targets(urn, place) AS (SELECT r.href, 0 FROM links l JOIN links r ON r.urn = l.urn AND "
@@ -94,7 +95,8 @@ static int each_link(void *ctx, const struct store_row *row) {
 }
 
 static int unknown(struct links *l, struct fail *why) {
-    return fail_exit(why, TL_NOTFOUND, EXIT_USAGE, "the catalog knows %s %s%s%s: `trotline links %s` lists what it knows",
+    return fail_exit(why, TL_NOTFOUND, EXIT_USAGE,
+                     "the catalog knows %s %s%s%s: `trotline links %s` lists what it knows",
                      l->name ? "no link" : "no entity", l->name ? l->name : l->urn, l->name ? " of " : "",
                      l->name ? l->urn : "", l->name ? l->urn : "URN");
 }
@@ -135,7 +137,8 @@ static int list(struct links *l, struct fail *why) {
         return unknown(l, why);
     return rc ? rc
               : cmd_rows(l->open.store, l->format, stdout,
-                         GIVEN " SELECT l.name, l.type, l.href, l.collected_at, l.deleted_at" OWN, args, GIVEN_COUNT, why);
+                         GIVEN " SELECT l.name, l.type, l.href, l.collected_at, l.deleted_at" OWN, args, GIVEN_COUNT,
+                         why);
 }
 
 static int links(struct links *l, const char *root) {
@@ -177,7 +180,8 @@ static int links_main(int argc, char **argv, const struct cmd_globals *g) {
             l.rows = true;
     }
     if (argc - optind < 1 || argc - optind > 2)
-        return cmd_usage("links", optind < argc ? "it takes a URN, and the name of one of its links" : "of which entity? Give its URN");
+        return cmd_usage("links", optind < argc ? "it takes a URN, and the name of one of its links"
+                                                : "of which entity? Give its URN");
     l.urn = argv[optind];
     l.name = argv[optind + 1];
     int code = cmd_open(&l.open, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);

@@ -668,8 +668,7 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
         int (*take)(struct import *m, const struct tl_json *line);
     } kinds[] = {{"run", on_run},     {"document", on_document}, {"collector", on_collector}, {"target", on_target},
                  {"scope", on_scope}, {"leashed", on_leashed},   {"edge", on_edge},           {"event", on_event},
-                 {"crawl", on_crawl}, {"url", on_url},           {"validator", on_validator},
-                 {"link", on_link}};
+                 {"crawl", on_crawl}, {"url", on_url},           {"validator", on_validator}, {"link", on_link}};
     struct import *m = ctx;
     size_t i = 0;
     while (i < COUNT_OF(kinds) && !span_eq(kind, kinds[i].kind))

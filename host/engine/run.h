@@ -39,11 +39,11 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     void (*unattach)(struct run *, const char *staged_name);                                /* away with it again */
     const char *(*cache_dir)(struct run *);
     int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag,
-                      struct buf *last_modified); /* TL_NOTFOUND */
+                      struct buf *last_modified);                        /* TL_NOTFOUND */
     int (*earlier)(struct run *, const char *key, struct tl_document *); /* TL_NOTFOUND */
     void (*hold)(struct run *, const char *url, int64_t until_us);       /* nothing is asked of its host before */
-    const char *(*secret)(struct run *, const struct tl_secret *);       /* its value, for what does not leave the host */
-    bool (*known)(struct run *, uint64_t tag);    /* a child that was accepted before, at this depth or a smaller one */
+    const char *(*secret)(struct run *, const struct tl_secret *); /* its value, for what does not leave the host */
+    bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
     int (*item)(struct run *, const struct tl_element *); /* of convert */
     void (*log)(struct run *, enum tl_level, const char *text);
 };

@@ -75,7 +75,8 @@ static int say_entity(struct reading *x, const struct tl_json *entity, const cha
         if ((rc = say_link(x, &link)))
             return rc;
     if (rc == TL_NOTFOUND)
-        rc = text_of(entity, "url", &text) && (!page || strcmp(page, text.data) != 0) ? say(x, "url", text.data, "") : TL_OK;
+        rc = text_of(entity, "url", &text) && (!page || strcmp(page, text.data) != 0) ? say(x, "url", text.data, "")
+                                                                                      : TL_OK;
     if (!rc)
         rc = text_of(entity, "requestedUrl", &text) ? say(x, "alias", text.data, "alias") : TL_OK;
     if (!rc && json_get(entity, "last", &last) == TL_OK && json_bool(&last, &ends) == TL_OK && ends &&

@@ -78,7 +78,8 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
     const char *whose = credential.data ? credential.data : "";
     if (a->result.status == 304 && a->conditional)
         run_fact(r, RUN_UNCHANGED, url.data, whose, NULL, NULL);
-    if (a->result.status == 404 || a->result.status == 410) /* should it come back, a 304 would stand for what is gone */
+    if (a->result.status == 404 ||
+        a->result.status == 410) /* should it come back, a 304 would stand for what is gone */
         run_fact(r, RUN_FORGET, url.data, whose, NULL, NULL);
     if (a->result.status != 200 || a->result.truncated || !a->url || canonical(a->url, &final) ||
         strcmp(final.data, url.data) != 0)

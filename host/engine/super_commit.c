@@ -372,8 +372,7 @@ static void count(struct super *s, struct super_job *j) {
     sum->documents += j->document;
     if (j->state_now == STORE_REFUSED)
         sum->leashed_by[reason_of(j->refusal)]++;
-    sum->refused_credentials +=
-        (j->http_status == 401 || j->http_status == 407) && j->line && names_secret(j);
+    sum->refused_credentials += (j->http_status == 401 || j->http_status == 407) && j->line && names_secret(j);
     s->rate_bytes += j->bytes;
 }
 

@@ -211,7 +211,8 @@ void super_cookie_heard(struct super *s, struct super_worker *from, struct messa
 void super_cookies_send(struct super *s, struct super_worker *w); /* to a worker that is new */
 /* super_links.c: entities and their links */
 int super_links_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
-int super_earlier(struct super *s, const char *key, struct buf *value); /* the newest document of a URN or URL. TL_NOTFOUND */
+int super_earlier(struct super *s, const char *key,
+                  struct buf *value); /* the newest document of a URN or URL. TL_NOTFOUND */
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int64_t super_urls_answer(struct super *s,

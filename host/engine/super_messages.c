@@ -7,7 +7,12 @@
 #include "base/times.h"
 #include "engine/super_inside.h"
 
-enum { WISH_BYTES_MAX = 64 << 20, ATTACHMENTS_BYTES_MAX = 4 << 20, LINKS_BYTES_MAX = 128 << 20, STATE_BYTES_MAX = 4 << 20 };
+enum {
+    WISH_BYTES_MAX = 64 << 20,
+    ATTACHMENTS_BYTES_MAX = 4 << 20,
+    LINKS_BYTES_MAX = 128 << 20,
+    STATE_BYTES_MAX = 4 << 20
+};
 
 static void copy_rest(struct buf *to, const struct message *m) {
     buf_add(to, m->at, (size_t)(m->end - m->at));

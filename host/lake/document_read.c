@@ -182,8 +182,7 @@ static int check_bytes(struct check *c, const struct document_part *part, const 
         "data", "*"                                                                                                    \
     }
 enum { DATA_COUNT = 7 };
-static const struct member simple[] = {{"id", "s"},   {"name", "s"}, {"type", "s"},
-                                       {"tags", "a"}, DATA_MEMBERS};
+static const struct member simple[] = {{"id", "s"}, {"name", "s"}, {"type", "s"}, {"tags", "a"}, DATA_MEMBERS};
 static const struct member page[] = {{"id", "s"}, {"page_number", "i"}, DATA_MEMBERS};
 static const struct member pair[] = {{"id", "s"}, {"key", "s"}, DATA_MEMBERS};
 static const struct {

@@ -93,9 +93,9 @@ int lake_walk(struct lake *l, const char *sub, int (*each)(void *ctx, const char
 struct document_element { /* one SIMPLE value, page or pair, with its bytes where they are */
     const char *id, *key; /* key: KEY_VALUE */
     int64_t page_number;
-    struct tl_span metadata;                     /* a JSON object, or empty for {} */
-    struct tl_span entity, entities;             /* _metadata and _entities beside the data: an object, an array; or empty */
-    struct tl_span http;                         /* JSON object for metadata.http, or empty */
+    struct tl_span metadata;         /* a JSON object, or empty for {} */
+    struct tl_span entity, entities; /* _metadata and _entities beside the data: an object, an array; or empty */
+    struct tl_span http;             /* JSON object for metadata.http, or empty */
     const char *data_url, *media_type, *charset; /* charset: decided one (lower-case WHATWG name) or NULL */
     struct tl_span data;                         /* original bytes */
     struct tl_span

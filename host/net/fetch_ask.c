@@ -293,8 +293,7 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
             t->fresh = revived = true; /* it ended as it was used again: nobody's fault, and no try */
             continue;
         }
-        if ((x->q->flags & TL_OWN_WAITS) && pushes_back(r) &&
-            (r->status == 429 || fetch_header(x->a, "retry-after")))
+        if ((x->q->flags & TL_OWN_WAITS) && pushes_back(r) && (r->status == 429 || fetch_header(x->a, "retry-after")))
             return TL_OK;
         int64_t asked = asked_wait(x->a);
         if (asked <= 0 && (!worth_another_try(r, t->method) || tries >= x->rule->retries))

@@ -349,15 +349,15 @@ static int export_validators(struct export *e) {
 }
 
 static int export_links(struct export *e) {
-    sqlite3_stmt *st = ask(e,
-                           "SELECT r.run_id, l.urn, l.name, l.href, l.type, l.deleted_us FROM run r CROSS JOIN link_row l "
-                           "ON l.run = r.key WHERE r.key >= ?1 AND +r.root = ?1 ORDER BY r.key, l.ordinal",
-                           e->root);
+    sqlite3_stmt *st =
+        ask(e,
+            "SELECT r.run_id, l.urn, l.name, l.href, l.type, l.deleted_us FROM run r CROSS JOIN link_row l "
+            "ON l.run = r.key WHERE r.key >= ?1 AND +r.root = ?1 ORDER BY r.key, l.ordinal",
+            e->root);
     int rc = st ? TL_OK : TL_FAILED;
     while (!rc && (rc = sqlite_row(e->s, st)) == 1) {
         const struct store_export_link x = {
-            col_uuid(st, 0),
-            {col_text(st, 1), col_text(st, 2), col_text(st, 3), col_text(st, 4), col_int(st, 5)}};
+            col_uuid(st, 0), {col_text(st, 1), col_text(st, 2), col_text(st, 3), col_text(st, 4), col_int(st, 5)}};
         rc = e->to->link(e->to->ctx, &x);
     }
     sqlite3_finalize(st);
@@ -366,7 +366,7 @@ static int export_links(struct export *e) {
 
 int store_export(struct store *s, int64_t root, const struct store_exporter *to, struct fail *why) {
     struct export e = {.s = s, .root = root, .to = to, .why = why};
-    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed,   export_edges,
+    int (*const part[])(struct export *) = {export_scopes, export_runs, export_leashed,    export_edges,
                                             export_events, export_urls, export_validators, export_links};
     int rc = sqlite_flush(s);
     for (size_t i = 0; !rc && i < COUNT_OF(part); i++)

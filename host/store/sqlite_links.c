@@ -38,8 +38,8 @@ static int alter(struct store *s, enum sqlite_id id, const char *sql, const char
 static int supersede(struct store *s, int64_t run, const char *urn, int64_t at_us, bool *newest) {
     sqlite3_stmt *st =
         with(s, SQL_LINK_NEWER,
-             "SELECT 1 FROM link_row WHERE urn = ?1 AND name = ?2 AND run <> ?3 AND is_latest AND collected_us > ?4", urn,
-             "self", run, at_us);
+             "SELECT 1 FROM link_row WHERE urn = ?1 AND name = ?2 AND run <> ?3 AND is_latest AND collected_us > ?4",
+             urn, "self", run, at_us);
     int rc = st ? sqlite_row(s, st) : TL_FAILED;
     if (rc < 0)
         return rc;
@@ -47,8 +47,9 @@ static int supersede(struct store *s, int64_t run, const char *urn, int64_t at_u
     sqlite3_reset(st);
     if (!*newest)
         return TL_OK;
-    return alter(s, SQL_LINK_OLDER, "UPDATE link_row SET is_latest = 0 WHERE urn = ?1 AND is_latest AND ?2 <> '' AND run <> ?3",
-                 urn, "self", run, 0);
+    return alter(s, SQL_LINK_OLDER,
+                 "UPDATE link_row SET is_latest = 0 WHERE urn = ?1 AND is_latest AND ?2 <> '' AND run <> ?3", urn,
+                 "self", run, 0);
 }
 
 static int insert(struct store *s, int64_t run, int64_t ordinal, const struct store_link *l, bool latest,
@@ -185,8 +186,7 @@ int store_url_document(struct store *s, const char *given, struct store_url url,
 }
 
 int store_result_run(struct store *s, const char *result_id, int64_t *run) {
-    sqlite3_stmt *st =
-        with(s, SQL_LINK_RESULT, "SELECT run FROM document WHERE result_id = ?1", result_id, NULL, 0, 0);
+    sqlite3_stmt *st = with(s, SQL_LINK_RESULT, "SELECT run FROM document WHERE result_id = ?1", result_id, NULL, 0, 0);
     int rc = st ? sqlite_row(s, st) : TL_FAILED;
     if (rc <= 0)
         return rc < 0 ? rc : TL_NOTFOUND;

@@ -332,7 +332,7 @@ int store_edge_put(struct store *s, int64_t parent, int64_t child,
                    enum store_edge kind); /* one that is beside the tree */
 
 /* ---- entities and their links (sqlite_links.c) */
-struct store_link { /* rows of one entity stand together */
+struct store_link {                       /* rows of one entity stand together */
     const char *urn, *name, *href, *type; /* type "": not shown */
     int64_t deleted_us;
 };
@@ -343,7 +343,7 @@ struct store_earlier { /* texts live until the next call */
 };
 int store_entity_document(struct store *s, const char *urn, struct store_earlier *out); /* TL_NOTFOUND */
 int store_url_document(struct store *s, const char *given, struct store_url url,
-                       struct store_earlier *out); /* TL_NOTFOUND */
+                       struct store_earlier *out);                          /* TL_NOTFOUND */
 int store_result_run(struct store *s, const char *result_id, int64_t *run); /* TL_NOTFOUND */
 
 /* ---- maintenance (sqlite_maintain.c) */

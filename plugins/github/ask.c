@@ -1,9 +1,9 @@
 /* ask.c - requests to the API: which token, and what to do when its limits are reached.
  *
  * A repository keeps its token, because what has changed since is answered per token. A token that is used up, or is to
- * be left alone, sits on the bench until it may be used again; meanwhile others ask. When all are benched, a short while
- * is slept, a longer one puts the run back: that is no failure, and costs no attempt. Only what is said to be a limit is
- * one: any other 403 is an answer. */
+ * be left alone, sits on the bench until it may be used again; meanwhile others ask. When all are benched, a short
+ * while is slept, a longer one puts the run back: that is no failure, and costs no attempt. Only what is said to be a
+ * limit is one: any other 403 is an answer. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -166,8 +166,8 @@ int ask(struct pool *p, struct tl_run *run, const struct args *a, const char *ur
             mind(t, a, out, now);
             return TL_OK;
         }
-        tl_log(run, TL_INFO, "%s: %d, not to be asked for %lld s%s%s", url, out->status, (long long)((until - now) / SECOND),
-               *t->name ? " with token " : "", t->name);
+        tl_log(run, TL_INFO, "%s: %d, not to be asked for %lld s%s%s", url, out->status,
+               (long long)((until - now) / SECOND), *t->name ? " with token " : "", t->name);
         t->until_us = until > now ? until : now;
         slept += until <= now ? SECOND : 0; /* "at once", for ever, is a wait as well */
     }

@@ -40,7 +40,8 @@ const char *url_below(struct tl_run *run, const char *url, const char *tail) {
 }
 
 /* https://api/repos/x/y and "/orgs/acme" give https://api/orgs/acme: what stands before a part of the path. */
-static const char *url_beside(struct tl_run *run, const char *url, const char *part, const char *tail, const char *name) {
+static const char *url_beside(struct tl_run *run, const char *url, const char *part, const char *tail,
+                              const char *name) {
     const char *at = url ? strstr(url, part) : NULL;
     return at && name && *name ? text_format(run, "%.*s%s%s", (int)(at - url), url, tail, name) : NULL;
 }
@@ -82,7 +83,9 @@ static void many(struct entity *e, const struct tl_json *v, const char *name, co
 }
 
 static void relation(struct entity *e, const char *name, const char *of_urn, const char *tail) {
-    const char *suffix = strncmp(e->urn, "urn:org:", 8) == 0 ? "org_" : strncmp(e->urn, "urn:team:", 9) == 0 ? "team_" : "";
+    const char *suffix = strncmp(e->urn, "urn:org:", 8) == 0    ? "org_"
+                         : strncmp(e->urn, "urn:team:", 9) == 0 ? "team_"
+                                                                : "";
     if (strcmp(name, "repos") == 0 || *suffix == '\0')
         suffix = "";
     entity_link(e, name, "relation", U("%s:%s%s:pages:%s", e->urn, suffix, name, e->set));
@@ -219,7 +222,8 @@ static void read_issue(struct entity *e, const struct tl_json *v, const char *of
 }
 
 static void pull_ends(struct entity *e, const struct tl_json *v) {
-    static const char *const ends[][3] = {{"head", "/head/repo/id", "/head/repo/url"}, {"base", "/base/repo/id", "/base/repo/url"}};
+    static const char *const ends[][3] = {{"head", "/head/repo/id", "/head/repo/url"},
+                                          {"base", "/base/repo/id", "/base/repo/url"}};
     for (size_t i = 0; i < 2; i++) {
         const char *id = json_id(e->run, v, ends[i][1]); /* none: the fork is gone */
         const char *urn = id ? U("urn:repo:%s", id) : NULL;
@@ -261,11 +265,16 @@ static void read_pull_request(struct entity *e, const struct tl_json *v, const s
 static void read_small(struct entity *e, const struct tl_json *v, const char *of) {
     static const struct {
         const char *type, *parent, *user; /* parent: name of the link to what it belongs to */
-    } small[] = {{"commit_comment", "commit", "user"},   {"pull_request_commit_comment", "pull_request_commit", "user"},
-                 {"issue_comment", "issue", "user"},     {"review", "pull_request", "user"},
-                 {"review_comment", "pull_request", "user"}, {"status", "commit", NULL},
-                 {"label", "repo", NULL},                {"milestone", "repo", "creator"},
-                 {"release", "repo", "author"},          {"deployment", NULL, "creator"}};
+    } small[] = {{"commit_comment", "commit", "user"},
+                 {"pull_request_commit_comment", "pull_request_commit", "user"},
+                 {"issue_comment", "issue", "user"},
+                 {"review", "pull_request", "user"},
+                 {"review_comment", "pull_request", "user"},
+                 {"status", "commit", NULL},
+                 {"label", "repo", NULL},
+                 {"milestone", "repo", "creator"},
+                 {"release", "repo", "author"},
+                 {"deployment", NULL, "creator"}};
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
         if (strcmp(small[i].type, e->type) != 0)
             continue;

@@ -40,7 +40,8 @@ static const char *under(struct tl_run *run, const char *base, const char *point
 }
 
 /* What a thing in a payload belongs to: the repository, or another thing of the same payload. */
-static const char *owner_of(struct entity *e, const struct tl_json *v, const char *type, const char *base, const char *repo) {
+static const char *owner_of(struct entity *e, const struct tl_json *v, const char *type, const char *base,
+                            const char *repo) {
     static const char *const owners[][3] = {{"issue_comment", "issue", "/issue/id"},
                                             {"review", "pull_request", "/pull_request/id"},
                                             {"review_comment", "pull_request", "/pull_request/id"},
@@ -66,7 +67,8 @@ static void read_subject(struct entity *e, const struct tl_json *v, size_t i, co
 }
 
 /* A push names its newest commit; the list of all of them went out of use. */
-static void read_push(struct entity *e, const struct tl_json *v, const char *base, const char *repo, const char *repo_url) {
+static void read_push(struct entity *e, const struct tl_json *v, const char *base, const char *repo,
+                      const char *repo_url) {
     const char *head = json_id(e->run, v, under(e->run, base, "/head"));
     head = head ? head : json_id(e->run, v, under(e->run, base, "/after"));
     if (!repo || !head || strspn(head, "0") == strlen(head)) /* a branch that was deleted */

@@ -1,5 +1,5 @@
-/* github - collects what a GitHub API serves: organisations, users, teams, repositories, issues, pull requests, commits and
- * what belongs to them, linked by URNs; follows the links that a map names.
+/* github - collects what a GitHub API serves: organisations, users, teams, repositories, issues, pull requests, commits
+ * and what belongs to them, linked by URNs; follows the links that a map names.
  *
  * A run asks for one URL: an entity, or a page of a list. Its children are made from its document, when it is new and
  * when it stands unchanged from an earlier crawl alike. */
@@ -12,17 +12,22 @@
 static const struct tl_option arguments[] = {
     {"type", TL_TEXT, 0, ARG(type), NULL, NULL, "what the URL is; by default its path says it"},
     {"url", TL_URL, 0, ARG(url), NULL, NULL, "an entity or a list of the API"},
-    {"start", TL_TEXT, 0, ARG(start), NULL, NULL, "instead of url: OWNER/REPO, or the name of an organisation (with type user: of a user)"},
-    {"files", TL_TEXT, 0, ARG(files), NULL, NULL, "instead of url: a folder of delivered events, NAME.json and NAME.headers"},
+    {"start", TL_TEXT, 0, ARG(start), NULL, NULL,
+     "instead of url: OWNER/REPO, or the name of an organisation (with type user: of a user)"},
+    {"files", TL_TEXT, 0, ARG(files), NULL, NULL,
+     "instead of url: a folder of delivered events, NAME.json and NAME.headers"},
     {"api", TL_URL, 0, ARG(api), NULL, NULL, "where the API is; https://api.github.com when nothing is said"},
     {"token", TL_SECRET, TL_LIST, ARG(token), NULL, NULL, "names of secrets: tokens to ask with; none: anonymously"},
     {"secret", TL_SECRET, 0, ARG(secret), NULL, NULL, "name of the secret that deliveries are signed with"},
     {"policy", TL_TEXT, 0, ARG(policy), "default", "default|refresh|reload|reprocess",
      "what is asked for again: default and refresh, what can have changed; reload, everything; reprocess, nothing"},
-    {"follow", TL_JSON, 0, ARG(follow), NULL, NULL, "which links to follow, by type: {TYPE: {LINK: {}, LINK: self, LINK: []}}"},
-    {"reach", TL_TEXT, 0, ARG(reach), "all", "all|self|pages", "follow as the map says; fetch it (or what its list holds) alone; pages alone"},
+    {"follow", TL_JSON, 0, ARG(follow), NULL, NULL,
+     "which links to follow, by type: {TYPE: {LINK: {}, LINK: self, LINK: []}}"},
+    {"reach", TL_TEXT, 0, ARG(reach), "all", "all|self|pages",
+     "follow as the map says; fetch it (or what its list holds) alone; pages alone"},
     {"detail", TL_BOOL, 0, ARG(detail), "false", NULL, "fetch what lists show in full by itself, too"},
-    {"per_page", TL_INT, 0, ARG(per_page), "100", NULL, "elements of a page to ask for; 0: as many as the server likes"},
+    {"per_page", TL_INT, 0, ARG(per_page), "100", NULL,
+     "elements of a page to ask for; 0: as many as the server likes"},
     {"low_water", TL_INT, 0, ARG(low_water), "50", NULL, "requests of a token to leave for others"},
     {"file", TL_TEXT, 0, ARG(file), NULL, NULL, "one file of `files`"},
     {"page", TL_INT, TL_HINT, ARG(page), "0", NULL, "number of the page of its list"},
@@ -34,28 +39,61 @@ static const struct tl_option arguments[] = {
     {"within", TL_TEXT, TL_HINT, ARG(within), NULL, NULL, "URNs that led to it"},
     {0}};
 
-#define SET(name, help) {name, TL_SIMPLE, "github", help}
-#define LIST(name, help) {name, TL_SIMPLE, "github,list", help}
+#define SET(name, help)                                                                                                \
+    { name, TL_SIMPLE, "github", help }
+#define LIST(name, help)                                                                                               \
+    { name, TL_SIMPLE, "github,list", help }
 static const struct tl_dataset datasets[] = {
-    SET("org", "an organisation"), SET("user", "a user, or an organisation as one"), SET("repo", "a repository"),
-    SET("team", "a team"), SET("commit", "a commit"), SET("pull_request_commit", "a commit of a pull request"),
-    SET("commit_comment", "a comment on a commit"), SET("pull_request_commit_comment", "a comment on a commit of a pull request"),
-    SET("issue", "an issue"), SET("issue_comment", "a comment on an issue"), SET("pull_request", "a pull request"),
-    SET("review", "a review"), SET("review_comment", "a comment of a review"), SET("deployment", "a deployment"),
-    SET("status", "a status of a commit"), SET("label", "a label"), SET("milestone", "a milestone"),
-    SET("release", "a release"), SET("event", "an event"), SET("referrers", "where visitors came from, of a day"),
-    SET("paths", "what visitors looked at, of a day"), SET("views", "visits, of a day"), SET("clones", "clones, of a day"),
+    SET("org", "an organisation"),
+    SET("user", "a user, or an organisation as one"),
+    SET("repo", "a repository"),
+    SET("team", "a team"),
+    SET("commit", "a commit"),
+    SET("pull_request_commit", "a commit of a pull request"),
+    SET("commit_comment", "a comment on a commit"),
+    SET("pull_request_commit_comment", "a comment on a commit of a pull request"),
+    SET("issue", "an issue"),
+    SET("issue_comment", "a comment on an issue"),
+    SET("pull_request", "a pull request"),
+    SET("review", "a review"),
+    SET("review_comment", "a comment of a review"),
+    SET("deployment", "a deployment"),
+    SET("status", "a status of a commit"),
+    SET("label", "a label"),
+    SET("milestone", "a milestone"),
+    SET("release", "a release"),
+    SET("event", "an event"),
+    SET("referrers", "where visitors came from, of a day"),
+    SET("paths", "what visitors looked at, of a day"),
+    SET("views", "visits, of a day"),
+    SET("clones", "clones, of a day"),
     SET("other", "what the API serves besides, without links"),
-    LIST("orgs", "organisations"), LIST("users", "users"), LIST("repos", "repositories"), LIST("members", "members of an organisation or team"),
-    LIST("teams", "teams of an organisation or repository"), LIST("collaborators", "collaborators of a repository"),
-    LIST("contributors", "contributors to a repository"), LIST("subscribers", "who watches a repository"),
-    LIST("stargazers", "who has starred a repository"), LIST("commits", "commits"), LIST("pull_request_commits", "commits of a pull request"),
-    LIST("commit_comments", "comments on a commit"), LIST("pull_request_commit_comments", "comments on a commit of a pull request"),
-    LIST("issues", "issues"), LIST("issue_comments", "comments on an issue"), LIST("pull_requests", "pull requests"),
-    LIST("reviews", "reviews"), LIST("review_comments", "comments of reviews"), LIST("deployments", "deployments"),
-    LIST("statuses", "statuses of a commit"), LIST("labels", "labels"), LIST("milestones", "milestones"),
-    LIST("releases", "releases"), LIST("events", "events"),
-    SET("absent", "the answer where there was nothing to be had"), SET("unavailable", "the answer where the law forbids one (451)"),
+    LIST("orgs", "organisations"),
+    LIST("users", "users"),
+    LIST("repos", "repositories"),
+    LIST("members", "members of an organisation or team"),
+    LIST("teams", "teams of an organisation or repository"),
+    LIST("collaborators", "collaborators of a repository"),
+    LIST("contributors", "contributors to a repository"),
+    LIST("subscribers", "who watches a repository"),
+    LIST("stargazers", "who has starred a repository"),
+    LIST("commits", "commits"),
+    LIST("pull_request_commits", "commits of a pull request"),
+    LIST("commit_comments", "comments on a commit"),
+    LIST("pull_request_commit_comments", "comments on a commit of a pull request"),
+    LIST("issues", "issues"),
+    LIST("issue_comments", "comments on an issue"),
+    LIST("pull_requests", "pull requests"),
+    LIST("reviews", "reviews"),
+    LIST("review_comments", "comments of reviews"),
+    LIST("deployments", "deployments"),
+    LIST("statuses", "statuses of a commit"),
+    LIST("labels", "labels"),
+    LIST("milestones", "milestones"),
+    LIST("releases", "releases"),
+    LIST("events", "events"),
+    SET("absent", "the answer where there was nothing to be had"),
+    SET("unavailable", "the answer where the law forbids one (451)"),
     SET("files", "names of the files of events that are new"),
     {0}};
 
@@ -69,7 +107,8 @@ static int start_url(struct tl_run *run, struct args *a) {
         end--;
     size_t sound = strspn(a->start, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./");
     if (!*a->start || a->start[sound] || strstr(a->start, "..") || (slash && strchr(slash + 1, '/')))
-        return tl_fail(run, TL_INVALID, "start is OWNER/REPO, or the name of an organisation or user, not \"%.100s\"", a->start);
+        return tl_fail(run, TL_INVALID, "start is OWNER/REPO, or the name of an organisation or user, not \"%.100s\"",
+                       a->start);
     const char *kind = slash ? "repos" : a->type && strcmp(a->type, "user") == 0 ? "users" : "orgs";
     a->url = text_format(run, "%.*s/%s/%s", (int)end, api, kind, a->start);
     return a->url ? TL_OK : tl_fail(run, TL_FAILED, "the run's memory is used up");
@@ -129,7 +168,8 @@ static int urn_by_url(struct pool *p, struct tl_run *run, const struct args *a, 
     if ((rc = belongs_to(p, run, a, t, url, &c.of, depth)) || (!c.of && !(t->flags & TYPE_ROOT)) ||
         (rc = ask(p, run, a, url, false, &res)))
         return rc;
-    if (res.status == 200 && run->host->json(run, res.body, "", &body) == TL_OK && entity_read(run, t, &body, &c, &e) == TL_OK)
+    if (res.status == 200 && run->host->json(run, res.body, "", &body) == TL_OK &&
+        entity_read(run, t, &body, &c, &e) == TL_OK)
         *urn = e.urn;
     return TL_OK;
 }
@@ -309,7 +349,8 @@ static int react(void *self, struct tl_run *run, const struct tl_document *doc, 
     struct tl_element e = TL_ELEMENT_INIT;
     const struct type *t = a.file ? type_find("event") : NULL;
     (void)self;
-    if ((a.files && !a.file) || (!t && resolve(run, &a, &t)) || run->host->element(run, doc, t->name, 0, &e) || !e.entity)
+    if ((a.files && !a.file) || (!t && resolve(run, &a, &t)) || run->host->element(run, doc, t->name, 0, &e) ||
+        !e.entity)
         return TL_OK; /* nothing came, or nothing that leads anywhere */
     if (t->element || (t->flags & TYPE_OTHER))
         return list_visit(run, &a, t, &e);

@@ -28,7 +28,8 @@ struct text {
 void text_add(struct text *t, const char *ptr, size_t len);
 void text_word(struct text *t, const char *word);
 void text_string(struct text *t, const char *value); /* as a JSON string, quotes and all; NULL: null */
-TL_PRINTF(2, 3) const char *text_format(struct tl_run *run, const char *fmt, ...); /* NULL: no memory, or over 4000 bytes */
+TL_PRINTF(2, 3)
+const char *text_format(struct tl_run *run, const char *fmt, ...); /* NULL: no memory, or over 4000 bytes */
 const char *text_copy(struct tl_run *run, struct tl_span s);
 const char *text_time(struct tl_run *run, int64_t us); /* 2026-01-02T03:04:05.678Z */
 bool json_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out);
@@ -69,21 +70,23 @@ struct entity {
     struct child child[ENTITY_CHILDREN];
     size_t children;
 };
-struct context { /* what an answer does not say itself */
-    const char *of;    /* URN of what it belongs to */
-    const char *set;   /* id of the page sets of its relations */
-    const char *issue; /* of a pull request: URN of its issue */
-    const char *url;   /* that it was asked by */
+struct context {                       /* what an answer does not say itself */
+    const char *of;                    /* URN of what it belongs to */
+    const char *set;                   /* id of the page sets of its relations */
+    const char *issue;                 /* of a pull request: URN of its issue */
+    const char *url;                   /* that it was asked by */
     const char *event_type, *event_id; /* of an event that came by itself, where they stand beside it */
     int64_t now_us;
 };
 int entity_read(struct tl_run *run, const struct type *t, const struct tl_json *v, const struct context *c,
                 struct entity *out); /* TL_NOTFOUND: it has no id, or nobody knows what it belongs to */
-int entity_event(struct tl_run *run, const struct tl_json *v, const struct context *c, struct entity *out); /* event.c */
+int entity_event(struct tl_run *run, const struct tl_json *v, const struct context *c,
+                 struct entity *out); /* event.c */
 void entity_link(struct entity *e, const char *name, const char *type, const char *href);
-void entity_child(struct entity *e, const char *name, const char *type, const char *url, const char *of, const char *urn);
+void entity_child(struct entity *e, const char *name, const char *type, const char *url, const char *of,
+                  const char *urn);
 void entity_user(struct entity *e, const struct tl_json *v, const char *name, const char *pointer);
-const char *entity_repo(struct tl_run *run, const char *urn); /* urn:repo:ID at its head, or NULL */
+const char *entity_repo(struct tl_run *run, const char *urn);                 /* urn:repo:ID at its head, or NULL */
 const char *url_below(struct tl_run *run, const char *url, const char *tail); /* without query and {template} */
 
 /* ---- metadata.c */
@@ -99,7 +102,8 @@ const char *metadata_text(struct tl_run *run, const char *entity, const char *po
 /* ---- ask.c: requests, tokens and their limits */
 struct pool;
 struct pool *ask_pool(void);
-int ask(struct pool *p, struct tl_run *run, const struct args *a, const char *url, bool conditional, struct tl_response *out);
+int ask(struct pool *p, struct tl_run *run, const struct args *a, const char *url, bool conditional,
+        struct tl_response *out);
 const char *ask_header(const struct tl_response *r, const char *name);
 
 /* ---- list.c: a page of a list */
@@ -109,7 +113,8 @@ int list_visit(struct tl_run *run, const struct args *a, const struct type *t, c
 
 /* ---- visit.c: which children are asked for */
 enum visit { VISIT_NO, VISIT_SELF, VISIT_PAGES, VISIT_FULL };
-enum visit visit_rule(struct tl_run *run, const struct args *a, const char *type, const char *name, const char **subtree);
+enum visit visit_rule(struct tl_run *run, const struct args *a, const char *type, const char *name,
+                      const char **subtree);
 int visit_entity(struct tl_run *run, const struct args *a, const struct entity *e);
 int visit_child(struct tl_run *run, const struct args *a, const struct child *c, enum visit how, const char *subtree,
                 const char *within);
@@ -124,7 +129,8 @@ struct known {
 int known_find(struct tl_run *run, const char *key, const struct type *t, struct known *out); /* TL_NOTFOUND */
 const char *known_set(const char *entity, struct tl_run *run); /* id of its page sets, or NULL */
 int gone(struct tl_run *run, const struct args *a, const struct type *t, const struct tl_response *res);
-int gone_put(struct tl_run *run, const char *dataset, const struct type *t, const struct tl_response *res, const char *more);
+int gone_put(struct tl_run *run, const char *dataset, const struct type *t, const struct tl_response *res,
+             const char *more);
 
 /* ---- github.c */
 int github_put(struct tl_run *run, const struct args *a, const struct type *t, const struct context *c,

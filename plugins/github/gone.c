@@ -2,8 +2,8 @@
  *
  * One thing that fails costs nothing but itself. Of a list that cannot be had its page says so. Of something known that
  * is gone (410), or not found (404) where what it belongs to is there, a last version says when it was missed; other
- * things are declared gone only when they were missed three times, for a 404 may also mean that it may not be seen. When
- * it answers again, it is there again. */
+ * things are declared gone only when they were missed three times, for a 404 may also mean that it may not be seen.
+ * When it answers again, it is there again. */
 #include <string.h>
 
 #include "github.h"
@@ -65,12 +65,11 @@ const char *known_set(const char *entity, struct tl_run *run) {
 
 /* ---- what is said of it now */
 
-int gone_put(struct tl_run *run, const char *dataset, const struct type *t, const struct tl_response *res, const char *more) {
+int gone_put(struct tl_run *run, const char *dataset, const struct type *t, const struct tl_response *res,
+             const char *more) {
     struct text own = {.run = run};
-    const struct metadata m = {.type = t->name,
-                               .url = res->url,
-                               .fetched_at = text_time(run, run->host->now_us(run)),
-                               .more = more};
+    const struct metadata m = {
+        .type = t->name, .url = res->url, .fetched_at = text_time(run, run->host->now_us(run)), .more = more};
     metadata_write(&own, &m, NULL);
     if (own.lost)
         return tl_fail(run, TL_FAILED, "the run's memory is used up");
@@ -79,7 +78,8 @@ int gone_put(struct tl_run *run, const char *dataset, const struct type *t, cons
 
 /* The `_metadata` of before, without what is said anew. */
 static void keep(struct text *t, const char *entity) {
-    static const char *const anew[] = {"\"deletedAt\"", "\"reason\"", "\"missing\"", "\"pointer\"", "\"processedAt\"", "\"last\""};
+    static const char *const anew[] = {"\"deletedAt\"", "\"reason\"",      "\"missing\"",
+                                       "\"pointer\"",   "\"processedAt\"", "\"last\""};
     struct tl_json all, member = {0};
     if (t->run->host->json(t->run, (struct tl_span){entity, strlen(entity)}, "", &all))
         return;
@@ -99,11 +99,14 @@ static void keep(struct text *t, const char *entity) {
 
 static int64_t missed(struct tl_run *run, const char *entity) {
     struct tl_json all;
-    return run->host->json(run, (struct tl_span){entity, strlen(entity)}, "", &all) ? 0 : json_count(run, &all, "/missing/times");
+    return run->host->json(run, (struct tl_span){entity, strlen(entity)}, "", &all)
+               ? 0
+               : json_count(run, &all, "/missing/times");
 }
 
 /* Another version of what was known, with its last content. */
-static int put_missed(struct tl_run *run, const struct args *a, const struct type *t, const struct known *k, int status) {
+static int put_missed(struct tl_run *run, const struct args *a, const struct type *t, const struct known *k,
+                      int status) {
     const char *now = text_time(run, run->host->now_us(run));
     int64_t times = missed(run, k->entity);
     times = times > 0 ? times + 1 : 1;
@@ -136,7 +139,8 @@ int gone(struct tl_run *run, const struct args *a, const struct type *t, const s
     struct known k;
     if (status == 451)
         return put_unavailable(run, t, res);
-    if ((t->element || (t->flags & TYPE_DATED)) && (status == 404 || status == 403 || status == 410 || status == 422) && a->of)
+    if ((t->element || (t->flags & TYPE_DATED)) && (status == 404 || status == 403 || status == 410 || status == 422) &&
+        a->of)
         return gone_put(run, "absent", t, res, text_format(run, ",\"absent\":{\"status\":%d}", status));
     if (status == 404 || status == 410) {
         rc = a->urn ? known_find(run, a->urn, t, &k) : TL_NOTFOUND;
@@ -145,7 +149,8 @@ int gone(struct tl_run *run, const struct args *a, const struct type *t, const s
         if (rc != TL_NOTFOUND)
             return rc ? rc : put_missed(run, a, t, &k, status);
     }
-    if (res->body.len && (rc = gone_put(run, "absent", t, res, text_format(run, ",\"absent\":{\"status\":%d}", status))))
+    if (res->body.len &&
+        (rc = gone_put(run, "absent", t, res, text_format(run, ",\"absent\":{\"status\":%d}", status))))
         return rc;
     return tl_fail(run, TL_FAILED, "%s answered %d", res->url, status);
 }

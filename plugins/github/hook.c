@@ -10,7 +10,8 @@
 
 enum { FILES_MOST = 20000, BODY_MOST = 25 << 20 };
 
-static int read_file(struct tl_run *run, const char *path, size_t most, struct tl_span *out) { /* TL_NOTFOUND: there is none */
+static int read_file(struct tl_run *run, const char *path, size_t most,
+                     struct tl_span *out) { /* TL_NOTFOUND: there is none */
     const char *const argv[] = {"cat", "--", path, NULL};
     struct tl_program p = {.struct_size = sizeof p, .argv = argv, .timeout_ms = 60000, .max_output = most};
     int rc = tl_exec(run, &p);
@@ -78,8 +79,8 @@ static int spawn_file(struct tl_run *run, const struct args *a, const char *name
 }
 
 int hook_list(struct tl_run *run, const struct args *a) {
-    const char *const argv[] = {"find",  a->files,  "-maxdepth", "1", "-type", "f", "-name", "*.json",
-                                "-printf", "%f\\t%s %T@\\n", NULL};
+    const char *const argv[] = {"find",   a->files,  "-maxdepth",      "1", "-type", "f", "-name",
+                                "*.json", "-printf", "%f\\t%s %T@\\n", NULL};
     struct tl_program p = {.struct_size = sizeof p, .argv = argv, .timeout_ms = 60000, .max_output = 4 << 20};
     struct text names = {.run = run};
     size_t taken = 0;
@@ -155,10 +156,13 @@ static int check_signature(struct tl_run *run, const struct args *a, struct tl_s
     if (rc)
         return rc;
     if (!said || strncmp(said, method, sizeof method - 1) != 0 || strlen(said) != sizeof method - 1 + 64)
-        return tl_fail(run, TL_FAILED, "%s has no signature (X-Hub-Signature-256 in its .headers): it is not taken", a->file);
+        return tl_fail(run, TL_FAILED, "%s has no signature (X-Hub-Signature-256 in its .headers): it is not taken",
+                       a->file);
     for (size_t i = 0; i < 64; i++) /* in the same time wherever they differ */
         different |= (unsigned char)(hex[i] ^ tolower((unsigned char)said[sizeof method - 1 + i]));
-    return different ? tl_fail(run, TL_FAILED, "the signature of %s is not that of the secret: it is not taken", a->file) : TL_OK;
+    return different
+               ? tl_fail(run, TL_FAILED, "the signature of %s is not that of the secret: it is not taken", a->file)
+               : TL_OK;
 }
 
 static const char *stem_of(struct tl_run *run, const char *path) {
@@ -185,7 +189,9 @@ int hook_file(struct tl_run *run, const struct args *a) {
     int rc = read_file(run, a->file, BODY_MOST, &body);
     if (rc)
         return rc == TL_NOTFOUND ? tl_fail(run, TL_FAILED, "cannot read %s", a->file) : rc;
-    rc = dir_end ? read_file(run, text_format(run, "%.*s.headers", (int)(strlen(a->file) - 5), a->file), 65536, &headers) : TL_NOTFOUND;
+    rc = dir_end
+             ? read_file(run, text_format(run, "%.*s.headers", (int)(strlen(a->file) - 5), a->file), 65536, &headers)
+             : TL_NOTFOUND;
     if (rc && rc != TL_NOTFOUND)
         return rc;
     if (a->secret && (rc = check_signature(run, a, body, rc ? (struct tl_span){"", 0} : headers)))
@@ -196,7 +202,8 @@ int hook_file(struct tl_run *run, const struct args *a) {
     struct context c = {.event_type = name ? event_type(run, name) : NULL, .event_id = id ? id : stem, .url = a->file};
     struct metadata m = {.type = "event", .url = a->file, .fetched_at = text_time(run, run->host->now_us(run))};
     if (run->host->json(run, body, "", &v) || v.type != TL_JSON_OBJECT || !c.event_type)
-        return tl_fail(run, TL_FAILED, "%s holds no event: no JSON object, or of a kind that neither its name nor its headers say",
+        return tl_fail(run, TL_FAILED,
+                       "%s holds no event: no JSON object, or of a kind that neither its name nor its headers say",
                        a->file);
     rc = github_put(run, a, type_find("event"), &c, TL_ELEMENT(.data = body, .media_type = "application/json"), &m);
     return rc ? rc : remember(run, a);

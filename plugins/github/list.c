@@ -1,8 +1,9 @@
 /* list.c - a page of a list: what is on it, and where the next one is.
  *
- * The next page is where the server says (rel="next"), as it says it; a server that leads in a circle is noticed. What a
- * list shows in full is an entity of its page's document, found there by a pointer, and is not asked for again. The pages
- * of a relation say which set they belong to, and whose ids they hold; an empty relation has one page, which says that. */
+ * The next page is where the server says (rel="next"), as it says it; a server that leads in a circle is noticed. What
+ * a list shows in full is an entity of its page's document, found there by a pointer, and is not asked for again. The
+ * pages of a relation say which set they belong to, and whose ids they hold; an empty relation has one page, which says
+ * that. */
 #include <string.h>
 
 #include "github.h"
@@ -142,8 +143,8 @@ int list_put(struct tl_run *run, const struct args *a, const struct type *t, con
 
 /* ---- where it leads */
 
-static int visit_element(struct tl_run *run, const struct args *a, const struct type *element, const struct tl_json *item,
-                         const struct context *c, bool self) {
+static int visit_element(struct tl_run *run, const struct args *a, const struct type *element,
+                         const struct tl_json *item, const struct context *c, bool self) {
     struct entity e;
     if (is_whole(a, element))
         return self || entity_read(run, element, item, c, &e) ? TL_OK : visit_entity(run, a, &e);
@@ -153,8 +154,10 @@ static int visit_element(struct tl_run *run, const struct args *a, const struct 
                                 .type = element->name,
                                 .url = url,
                                 .of = root ? NULL : c->of,
-                                .urn = id ? text_format(run, "%s:%s:%s", root ? "urn" : c->of, element->name, id) : NULL};
-    return url && (root || c->of) ? visit_child(run, a, &child, self ? VISIT_SELF : VISIT_FULL, NULL, a->within) : TL_OK;
+                                .urn =
+                                    id ? text_format(run, "%s:%s:%s", root ? "urn" : c->of, element->name, id) : NULL};
+    return url && (root || c->of) ? visit_child(run, a, &child, self ? VISIT_SELF : VISIT_FULL, NULL, a->within)
+                                  : TL_OK;
 }
 
 int list_visit(struct tl_run *run, const struct args *a, const struct type *t, const struct tl_element *e) {
@@ -167,7 +170,8 @@ int list_visit(struct tl_run *run, const struct args *a, const struct type *t, c
     const struct context c = {.of = of, .set = known_set(e->entity, run), .url = url};
     bool loop = false;
     int rc = TL_OK;
-    if (element && strcmp(reach, "pages") != 0 && json_at(run, &body, "", &body) && elements_of(run, &body, &list, &below))
+    if (element && strcmp(reach, "pages") != 0 && json_at(run, &body, "", &body) &&
+        elements_of(run, &body, &list, &below))
         while (!rc && run->host->json_next(run, &list, &item) == TL_OK)
             if (item.type == TL_JSON_OBJECT)
                 rc = visit_element(run, a, element, &item, &c, strcmp(reach, "self") == 0);

@@ -38,8 +38,9 @@ void text_string(struct text *t, const char *value) {
     }
     text_word(t, "\"");
     for (const char *at = value; *at;) {
-        size_t plain = strcspn(at, "\"\\\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15"
-                                   "\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f");
+        size_t plain =
+            strcspn(at, "\"\\\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15"
+                        "\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f");
         text_add(t, at, plain);
         at += plain;
         if (*at) {
@@ -74,8 +75,9 @@ const char *text_time(struct tl_run *run, int64_t us) {
     int64_t era = z / 146097, doe = z % 146097, yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
     int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
     int64_t month = mp < 10 ? mp + 3 : mp - 9, year = yoe + era * 400 + (month <= 2);
-    return text_format(run, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year, (int)month, (int)(doy - (153 * mp + 2) / 5 + 1),
-                       (int)(rest / 3600000), (int)(rest / 60000 % 60), (int)(rest / 1000 % 60), (int)(rest % 1000));
+    return text_format(run, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year, (int)month,
+                       (int)(doy - (153 * mp + 2) / 5 + 1), (int)(rest / 3600000), (int)(rest / 60000 % 60),
+                       (int)(rest / 1000 % 60), (int)(rest % 1000));
 }
 
 /* ---- JSON */

@@ -11,18 +11,22 @@ static const char map[] =
     "{\"org\":{\"user\":\"self\",\"repos\":{},\"members\":\"self\",\"teams\":{}},"
     "\"user\":{\"repos\":[]},"
     "\"repo\":{\"owner\":\"self\",\"organization\":\"self\",\"teams\":\"self\",\"collaborators\":\"self\","
-    "\"contributors\":\"self\",\"stargazers\":\"self\",\"subscribers\":\"self\",\"issues\":{},\"commits\":{},\"events\":{}},"
+    "\"contributors\":\"self\",\"stargazers\":\"self\",\"subscribers\":\"self\",\"issues\":{},\"commits\":{},"
+    "\"events\":{}},"
     "\"team\":{\"organization\":\"self\",\"members\":\"self\",\"repos\":\"self\"},"
     "\"issue\":{\"user\":\"self\",\"assignee\":\"self\",\"closed_by\":\"self\",\"repo\":\"self\",\"issue_comments\":{},"
     "\"pull_request\":{}},"
-    "\"pull_request\":{\"user\":\"self\",\"merged_by\":\"self\",\"assignee\":\"self\",\"head\":\"self\",\"base\":\"self\","
+    "\"pull_request\":{\"user\":\"self\",\"merged_by\":\"self\",\"assignee\":\"self\",\"head\":\"self\",\"base\":"
+    "\"self\","
     "\"repo\":\"self\",\"reviews\":{},\"review_comments\":{},\"statuses\":{},\"pull_request_commits\":{}},"
     "\"commit\":{\"repo\":\"self\",\"author\":\"self\",\"committer\":\"self\",\"commit_comments\":{}},"
     "\"pull_request_commit\":{\"author\":\"self\",\"committer\":\"self\",\"pull_request_commit_comments\":{}},"
     "\"issue_comment\":{\"user\":\"self\"},\"commit_comment\":{\"user\":\"self\"},"
-    "\"pull_request_commit_comment\":{\"user\":\"self\"},\"review\":{\"user\":\"self\"},\"review_comment\":{\"user\":\"self\"},"
+    "\"pull_request_commit_comment\":{\"user\":\"self\"},\"review\":{\"user\":\"self\"},\"review_comment\":{\"user\":"
+    "\"self\"},"
     "\"deployment\":{\"creator\":\"self\"},\"milestone\":{\"creator\":\"self\"},\"release\":{\"author\":\"self\"},"
-    "\"event\":{\"commit\":{},\"issue\":{},\"pull_request\":{},\"comment\":{},\"review\":{},\"release\":{},\"label\":{},"
+    "\"event\":{\"commit\":{},\"issue\":{},\"pull_request\":{},\"comment\":{},\"review\":{},\"release\":{},\"label\":{}"
+    ","
     "\"milestone\":{},\"deployment\":{},\"team\":{},\"member\":\"self\",\"assignee\":\"self\"}}";
 
 enum visit visit_rule(struct tl_run *run, const struct args *a, const char *type, const char *name,
@@ -128,7 +132,8 @@ int visit_child(struct tl_run *run, const struct args *a, const struct child *c,
 int visit_entity(struct tl_run *run, const struct args *a, const struct entity *e) {
     enum { WITHIN_MOST = 1500 };
     const char *before = a->within ? a->within : "", *type = strstr(e->type, "Event") ? "event" : e->type;
-    const char *within = strlen(before) < WITHIN_MOST ? text_format(run, "%s%s%s", before, *before ? " " : "", e->urn) : before;
+    const char *within =
+        strlen(before) < WITHIN_MOST ? text_format(run, "%s%s%s", before, *before ? " " : "", e->urn) : before;
     int rc = TL_OK;
     for (size_t i = 0; i < e->children && !rc; i++) {
         const char *subtree = NULL;
