@@ -26,7 +26,14 @@ CLEANFILES += host/store/schema_sql.h
 EXTRA_DIST += host/store/schema.sql
 
 # The types that are built in, as C strings.
-TYPES_BUILTIN = conf/types/http_link.yml conf/types/http_page.yml
+TYPES_BUILTIN = conf/types/feed_entry.yml \
+	conf/types/github_commit.yml \
+	conf/types/github_issue.yml \
+	conf/types/github_pull_request.yml \
+	conf/types/github_repo.yml \
+	conf/types/github_user.yml \
+	conf/types/http_link.yml \
+	conf/types/http_page.yml
 host/engine/types_builtin.h: $(TYPES_BUILTIN) host/local.mk
 	@$(MKDIR_P) host/engine
 	$(AM_V_GEN)(echo "static const struct {"; echo "    const char *file, *text;"; echo "} types_builtin[] = {"; \

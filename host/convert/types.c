@@ -122,6 +122,7 @@ static void declare(const struct types_type *t, struct buf *out) {
     put_names(&w, "media_type", t->media_type);
     json_member_int(&w, "kind", t->kind);
     json_member_string(&w, "explode", t->explode);
+    json_member_bool(&w, "single", t->single);
     put_names(&w, "key", t->key);
     json_put_key(&w, "columns");
     json_array_begin(&w);

@@ -46,6 +46,7 @@ struct types_type {
     const char *const *media_type; /* likewise */
     int kind;                      /* 0 any, 1 simple, 2 page, 3 key_value */
     const char *explode;           /* RFC 6901 into data; NULL: one row an item */
+    bool single;                   /* an object there is one row, not one for each member */
     const char *const *key;        /* names of columns, NULL-ended */
     const struct types_column *column;
     size_t column_count;

@@ -398,6 +398,11 @@ int types_rows(struct types *x, const struct types_type *t, const struct cell *i
         *rejected += rc == TL_OK;
         return rc;
     }
+    if (t->single && list.type == TL_JSON_OBJECT) {
+        a.element = list;
+        a.element.key = (struct tl_span){"", 0};
+        return one_row(&a, 0, false, sink, rows, rejected);
+    }
     rc = TL_OK;
     int64_t place = 0;
     for (; !rc && place < TYPES_EXPLODE_MAX && json_next(&list, &a.element) == TL_OK; place++) {

@@ -111,6 +111,8 @@ static const struct schema_key type_keys[] = {
     {"from", SCHEMA_MAP, 0, 0, .of = &from, .help = "which dataset items"},
     {"explode", SCHEMA_TEXT, 0, OF_TYPE(t.explode), .min = 0, .max = 1000, .check = check_pointer,
      .help = "JSON pointer into data, to an array or object of which each entry is a row"},
+    {"single", SCHEMA_BOOL, 0, OF_TYPE(t.single), .dflt = "false",
+     .help = "an object there is one row itself, not one for each of its members"},
     {"key", SCHEMA_TEXTS, 0, OF_TYPE(t.key), .max = 16, .help = "columns that name what a row is about"},
     {"columns", SCHEMA_LIST, SCHEMA_REQUIRED, OF_TYPE(column), .count_offset = offsetof(struct declared, column_count),
      .min = 1, .max = TYPES_COLUMNS_MAX, .of = &columns, .help = "in order"},

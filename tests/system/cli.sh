@@ -82,7 +82,7 @@ check '--log-format json: an object a line' "$(sed 's/"time":"[^"]*"/T/' "$tmp/e
   '{T,"level":"error","message":"there is no command linage; did you mean lineage? (trotline --help lists them)"}'
 
 # ---- completion
-check 'completes commands' "$("$trotline" --complete lin)" lineage
+check 'completes commands' "$("$trotline" --complete line)" lineage
 check 'completes nothing else at that place' "$("$trotline" --complete r | tr '\n' ' ')" 'run retry refine rebuild '
 check 'completes options of a command' "$("$trotline" --complete lineage --d | tr '\n' ' ')" '--down --depth '
 check 'completes options before the command' "$("$trotline" --complete --lo)" --log-format
