@@ -458,6 +458,61 @@ on /odd
         ok(f"refused, with its place: {says}", got.code == 3 and says in got.err and "prices.yml" in got.err, got)
 
 
+def test_shipped():
+    """What is declared for GitHub and feeds, on documents that those collectors made."""
+    sys.path.insert(0, str(HERE.parent / "server"))
+    import github_hub as hub
+    when = "2026-01-02T03:04:05Z"
+    at = (datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc) - EPOCH) // datetime.timedelta(microseconds=1)
+    seven = hub.issue(9007199254740993, 7, labels=[{"id": 11, "name": "bug"}, {"id": 12, "name": "Größe"}], created_at=when, closed_at=None,
+                      title="It leaks", state="open", assignees=[hub.user(502), hub.user(503)])
+    eight = hub.issue(3002, 8, pull_request={"url": "{api}/repos/acme/rocket/pulls/8"})
+    pull = {"id": 88, "number": 8, "url": "{api}/repos/acme/rocket/pulls/8", "user": hub.user(501), "merged": True, "merged_at": when, "additions": 5,
+            "head": {"sha": "a1b2", "repo": None, "label": "u501:fix"}, "base": {"repo": hub.repo(), "ref": "main"}, "merged_by": None, "assignee": None}
+    commit = {"sha": "c0ffee", "commit": {"message": "Fix", "author": {"name": "A", "date": when}, "comment_count": 0}, "parents": [{"sha": "beef"}]}
+    w = hub.Hub({"/repos/acme/rocket": hub.repo(topics=["a", "b"], created_at=when), "/repos/acme/rocket/issues?state=all": [seven, eight],
+                 "/repos/acme/rocket/pulls/8": pull, "/users/u501": hub.user(501), "/repos/acme/rocket/commits": [commit]})
+    r = w.go(w.line(start="acme/rocket", api=w.api.base, follow={"repo": {"issues": {}, "commits": {}}, "issue": {"pull_request": {}}}))
+    got = w.tl("refine", r.root, "-o", "json")
+    said = json.loads(got.out)["types"]
+    eq("rows of what GitHub serves", {k: v for k, v in said.items() if k.startswith("github") and v["rows"] + v["rejected"]},
+       {"github_repo": {"rows": 1, "rejected": 0}, "github_issue": {"rows": 2, "rejected": 0}, "github_pull_request": {"rows": 1, "rejected": 0},
+        "github_commit": {"rows": 1, "rejected": 0}})
+    catalog_says(w, "shipped")
+    if readers():
+        def of(name):
+            return parquet([w.lake / p for p in w.files(f"l2ts/type={name}")])
+        first = next(x for x in of("github_issue") if x["number"] == 7)
+        eq("an issue", {k: first[k] for k in ("id", "labels", "assignees", "created_at", "closed_at", "pull_request_url", "row_key")},
+           {"id": 9007199254740993, "labels": ["bug", "Größe"], "assignees": ["u502", "u503"], "created_at": at, "closed_at": None, "pull_request_url": None,
+            "row_key": "9007199254740993"})
+        eq("one of them is a pull request", [x["number"] for x in of("github_issue") if x["pull_request_url"]], [8])
+        eq("a pull request", {k: of("github_pull_request")[0][k] for k in ("id", "merged", "merged_at", "additions", "head_label", "base_ref")},
+           {"id": 88, "merged": True, "merged_at": at, "additions": 5, "head_label": "u501:fix", "base_ref": "main"})
+        eq("a commit of a list", {k: of("github_commit")[0][k] for k in ("sha", "message", "authored_at", "parents", "files")},
+           {"sha": "c0ffee", "message": "Fix", "authored_at": at, "parents": ["beef"], "files": None})
+        repo = of("github_repo")[0]
+        eq("a repository", (repo["id"], repo["topics"], repo["created_at"]), (4242, ["a", "b"], at))
+        eq("and GitHub's own JSON", json.loads(repo["entity"])["topics"], ["a", "b"])
+    w.api.close()
+    site = Site(script="""
+on /feed
+  type application/rss+xml
+  body <<END
+<rss version="2.0"><channel><title>News</title><item><guid>one</guid><title>First</title><link>/1</link><category>c</category>
+<pubDate>Mon, 02 Nov 2026 10:00:00 GMT</pubDate></item><item><title>Second</title><link>/2</link></item></channel></rss>
+END
+""")
+    w = World(("feed",))
+    root = w.tl("run", w.crawl("feed", {"collector": "feed", "args": {"url": site.base + "/feed"}})).root
+    eq("entries of a feed", json.loads(w.tl("refine", root, "-o", "json").out)["types"]["feed_entry"], {"rows": 2, "rejected": 0})
+    if readers():
+        rows = sorted(parquet([w.lake / p for p in w.files("l2ts/type=feed_entry")]), key=lambda x: x["title"])
+        eq("their values", [{k: x[k] for k in ("identity_rung", "title", "link", "categories", "feed_title", "feed_format", "source_feed_url")} for x in rows],
+           [{"identity_rung": rung, "title": title, "link": site.base + link, "categories": cats, "feed_title": "News", "feed_format": "rss2.0",
+             "source_feed_url": site.base + "/feed"} for rung, title, link, cats in (("guid", "First", "/1", ["c"]), ("link", "Second", "/2", []))])
+
+
 def test_after():
     site = Site("--site", "tree", "--arity", 2, "--depth", 1)
     for after, want in (("none", (0, 0)), ("items", (1, 0)), ("tables", (1, 2))):
@@ -510,4 +565,4 @@ def test_damaged():
 
 
 if __name__ == "__main__":
-    main(test_items, test_once, test_killed, test_reused, test_span, test_own, test_types, test_after, test_codecs, test_damaged)
+    main(test_items, test_once, test_killed, test_reused, test_span, test_own, test_types, test_shipped, test_after, test_codecs, test_damaged)
