@@ -118,7 +118,7 @@ static int judge(const struct collect *c, int status, bool came, int64_t time_us
 
 /* The same in a child, confined as a worker and with its deadline, so that a collector that crashes or hangs does not
  * take this command's last words along. */
-static int run_apart(const struct collect *c, struct plain_options *o) {
+static int run_apart(const struct collect *c, const struct plain_options *o) {
     int64_t time_us = o->config->workers.run_us;
     AUTO_FREE char *copy = mem_text(o->file);
     const char *const read[] = {dirname(copy), o->config->fetch.ca, NULL}, *const write[] = {o->cache_folder,
@@ -131,8 +131,9 @@ static int run_apart(const struct collect *c, struct plain_options *o) {
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm((unsigned)((time_us + 999999) / 1000000));
-        o->confine = &confine;
-        int code = run_here(c, o);
+        struct plain_options confined = *o;
+        confined.confine = &confine;
+        int code = run_here(c, &confined);
         *came = true;
         _exit(code);
     }
