@@ -506,6 +506,24 @@ def verdicts():
     site.close()
 
 
+def classes():
+    """robots.txt governs pages; an API and a feed keep the pace alone, and the document says which it was."""
+    site = Site(script="on /robots.txt\n  body User-agent: *\\nDisallow: /private\n" + "on /private\n  status 503\n  header Retry-After: 1\n  body later\nnext\n  body here\n")
+    w = Programs({"classes": """
+for c in ('api', 'feed', 'page'):
+    a = ask(op='fetch', url=payload['base'] + '/private', **{'class': c})
+    if 'response' in a:
+        say(op='put', dataset='pages', response=a['response'])
+    say(op='put', dataset='values', key=c, json=a['op'])
+say(op='done', status='success')
+"""})
+    (row, d), = w.run("classes", w.line("classes", {"base": site.base}))
+    eq("classes: an API and a feed are had where a page is refused", ([p["metadata"]["http"]["class"] for p in pages_of(d)], row["status"]), (["api", "feed"], "success"))
+    eq("classes: Retry-After holds for them, too", pages_of(d)[0]["metadata"]["http"]["requests"], 2)
+    eq("classes: robots.txt was asked for the page alone: last", [x[1] for x in site.log()], ["/private", "/private", "/private", "/robots.txt"])
+    site.close()
+
+
 def children():
     w = Programs({"tree": """
 n = payload.get('n', 0)
@@ -589,4 +607,4 @@ def many():
 if not EXEC.exists():
     print(f"Bail out! {EXEC} is not there")
     sys.exit(1)
-main(examples, kept_from, which, bad, void, apart, stops, talk, verdicts, children, orphans, many)
+main(examples, kept_from, which, bad, void, apart, stops, talk, verdicts, classes, children, orphans, many)

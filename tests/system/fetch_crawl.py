@@ -68,6 +68,33 @@ def hosts():
     site.close()
 
 
+def gaps(site):
+    """Seconds between the starts of requests, robots.txt's left out, by the server's clock."""
+    at = sorted(t for host in times(site).values() for t in host)
+    return [b - a for a, b in zip(at, at[1:])]
+
+
+def pace():
+    """What holds for a host holds for all workers together. Gaps can only be too short: nothing here minds a slow machine."""
+    many = NO_ROBOTS + "on /*\n  page x\n"
+    def crawled(config, script, *paths):
+        site = Site(script=script)
+        w = World(config=config)
+        r = w.tl("run", w.crawl("pace", *[http(site.base + p, follow=False) for p in paths], leash="{depth: 1}"))
+        found, statuses = gaps(site), w.statuses(r.root)
+        site.close()
+        return found, statuses
+    found, statuses = crawled("fetch: {delay: 300ms, per_host: 8}\nworkers: {max: 2, inflight: 2}\n", many, *[f"/p{i}" for i in range(8)])
+    ok("pace: one delay, whichever worker asks", statuses == {"success": 8} and min(found) >= 0.29, found, statuses)
+    found, statuses = crawled("fetch: {delay: 0s, per_host: 8}\n", "on /robots.txt\n  type text/plain\n  body User-agent: *\\nCrawl-delay: 0.4\\nDisallow:\\n\non /*\n  page x\n",
+                              *[f"/p{i}" for i in range(5)])
+    ok("pace: Crawl-delay lengthens it", statuses == {"success": 5} and min(found) >= 0.39, found, statuses)
+    # After twelve quick answers one takes long: the host is asked less often, and then more often again.
+    slow = NO_ROBOTS + "on /p12\n  delay 1500\n  page slow\non /*\n  page x\n"
+    found, statuses = crawled("fetch: {delay: 0s, per_host: 1}\nworkers: {max: 1, inflight: 1}\n", slow, *[f"/p{i:02}" for i in range(18)])
+    ok("pace: a host that grows slow is asked less", statuses == {"success": 18} and found[12] >= 1.5 and all(g >= 0.25 for g in found[13:17]), found, statuses)
+
+
 # ---- cookies
 
 def cookie(doc):
@@ -220,4 +247,4 @@ def words():
     site.close()
 
 
-main(hosts, cookies, cookies_on_the_way, sitemaps, usual_place, words)
+main(hosts, pace, cookies, cookies_on_the_way, sitemaps, usual_place, words)

@@ -269,6 +269,29 @@ static void a_host_that_grows_slow_is_asked_less(void **state) {
     done(p);
 }
 
+static void who_was_public_stays_known(void **state) {
+    (void)state;
+    struct pacing *p = table();
+    char name[32];
+    int taken_for_another = 0;
+    assert_false(pacing_was_public(p, span_of("a.example")));
+    pacing_saw_public(p, span_of("a.example"));
+    assert_true(pacing_was_public(p, span_of("a.example")));
+    assert_false(pacing_was_public(p, span_of("b.example")));
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "h%d.example", i);
+        pacing_saw_public(p, span_of(name));
+    }
+    for (int i = 0; i < 10000; i++) {
+        snprintf(name, sizeof name, "h%d.example", i);
+        assert_true(pacing_was_public(p, span_of(name)));
+        snprintf(name, sizeof name, "other%d.example", i);
+        taken_for_another += pacing_was_public(p, span_of(name));
+    }
+    assert_in_range(taken_for_another, 0, 30);
+    done(p);
+}
+
 int main(void) {
     cmocka_set_message_output(CM_OUTPUT_TAP);
     const struct CMUnitTest tests[] = {
@@ -284,6 +307,7 @@ int main(void) {
         cmocka_unit_test(one_burst_is_one_push_back),
         cmocka_unit_test(a_fixed_delay_is_what_is_doubled),
         cmocka_unit_test(a_host_that_grows_slow_is_asked_less),
+        cmocka_unit_test(who_was_public_stays_known),
     };
     return cmocka_run_group_tests_name("pacing", tests, NULL, NULL);
 }
