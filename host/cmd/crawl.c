@@ -25,6 +25,30 @@ static int take_limit(int c, struct leash *l) {
     return leash_from_json(l, buf_span(&json), &why) ? cmd_usage("crawl", "--%s: %s", key, why.text) : 0;
 }
 
+/* What each line gets beside its URL. */
+struct http_args {
+    bool no_follow, sitemaps, cookies;
+};
+
+static bool take_argument(int c, struct http_args *a) {
+    a->no_follow = a->no_follow || c == OPT_NO_FOLLOW;
+    a->sitemaps = a->sitemaps || c == OPT_SITEMAPS;
+    a->cookies = a->cookies || c == OPT_COOKIES;
+    return c >= OPT_NO_FOLLOW && c <= OPT_COOKIES;
+}
+
+static void write_arguments(const struct http_args *a, struct buf *json) {
+    struct json_writer w = JSON_WRITER(json);
+    json_object_begin(&w);
+    if (a->no_follow)
+        json_member_bool(&w, "follow", false);
+    if (a->sitemaps)
+        json_member_bool(&w, "sitemaps", true);
+    if (a->cookies)
+        json_member_bool(&w, "cookies", true);
+    json_object_end(&w);
+}
+
 /* A crawl that this command once began, as the catalog keeps it. */
 static int read_recorded(struct running *r) {
     struct cmd_open open = {0};
@@ -59,13 +83,16 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
                                           {"time", required_argument, NULL, OPT_TIME},
                                           {"host", required_argument, NULL, OPT_HOST},
                                           {"no-follow", no_argument, NULL, OPT_NO_FOLLOW},
+                                          {"sitemaps", no_argument, NULL, OPT_SITEMAPS},
+                                          {"cookies", no_argument, NULL, OPT_COOKIES},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
     struct run_options o = {0};
     struct running r = {.g = g, .o = &o};
     struct fail why = FAIL_INIT;
     struct leash leash;
-    const char *args = "";
+    struct http_args args = {0};
+    AUTO_BUF struct buf json = BUF_INIT;
     bool limited = false;
     int c, rc = 0;
     leash_defaults(&leash);
@@ -74,12 +101,11 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
             leash_free(&leash);
             return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
         }
-        limited = limited || c == OPT_NO_FOLLOW || (c >= OPT_DEPTH && c <= OPT_HOST);
-        if (c == OPT_NO_FOLLOW)
-            args = "{\"follow\":false}";
-        else
+        limited = limited || (c >= OPT_DEPTH && c <= OPT_COOKIES);
+        if (!take_argument(c, &args))
             rc = c >= OPT_DEPTH && c <= OPT_HOST ? take_limit(c, &leash) : run_option("crawl", c, &o);
     }
+    write_arguments(&args, &json);
     if (!rc && o.resume && (optind < argc || limited))
         rc = cmd_usage("crawl", "--resume goes on with the URLs and the leash that the crawl began with; give neither");
     else if (!rc && o.resume && strcmp(o.resume, "auto") == 0)
@@ -89,7 +115,7 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
     else if (!rc && optind == argc)
         rc = cmd_usage("crawl", "which URL?");
     else if (!rc && config_crawl_urls((const char *const *)argv + optind, (size_t)(argc - optind), &leash,
-                                      span_of(args), &r.crawl, &why))
+                                      buf_span(&json), &r.crawl, &why))
         rc = cmd_fail(&why, EXIT_USAGE);
     leash_free(&leash);
     return rc ? rc : run_and_release(&r);
@@ -106,11 +132,14 @@ const struct command cmd_crawl = {
     "      --time T           for the whole crawl (default 24h)\n"
     "      --host PATTERN     let it go there, too: example.org, *.example.org, * (default: the URLs' own hosts)\n"
     "      --no-follow        fetch these pages and follow no link\n"
+    "      --sitemaps         fetch what the sites' sitemaps list, too\n"
+    "      --cookies          keep the cookies that are set, and send them back\n"
     "      --resume ROOT      go on with a crawl that was interrupted, or of which runs were put back by retry;\n"
     "                         without URLs, and on the leash that it had\n"
     "      --plan, --timeout T, --set KEY=VALUE, --fail-on WHAT, -o FORMAT: as in `trotline run`\n"
     "\n"
     "Examples:\n"
     "  trotline crawl https://kayaks.test/ --depth 2\n"
+    "  trotline crawl https://kayaks.test/ --sitemaps --no-follow --fanout none\n"
     "  trotline crawl https://kayaks.test/ https://rivers.test/ --runs 500 --host '*.kayaks.test'\n"
     "  trotline crawl --resume 0193a5c4-7b2e-7d1f\n"};

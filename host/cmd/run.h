@@ -40,7 +40,9 @@ enum {
     OPT_BYTES,
     OPT_TIME,
     OPT_HOST,
-    OPT_NO_FOLLOW
+    OPT_NO_FOLLOW,
+    OPT_SITEMAPS,
+    OPT_COOKIES
 };
 
 /* Has the crawl ended, rather than this process? */

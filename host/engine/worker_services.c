@@ -1,7 +1,6 @@
 /* worker_services.c - services that wait, on coroutines: each registers what it waits for and goes back to the loop. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libpsl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,6 +8,7 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/worker_inside.h"
+#include "net/site.h"
 #include "net/url.h"
 
 static struct job *job_of(struct run *r) {
@@ -75,25 +75,10 @@ static bool in_scope(const struct worker_scope *s, struct tl_span host, int port
     return true;
 }
 
-static const char *registrable(struct tl_span host, char *text, size_t room) {
-    static psl_ctx_t *list;
-    if (!list)
-        list = psl_latest(NULL);
-    if (host.len >= room || !list)
-        return NULL;
-    memcpy(text, host.ptr, host.len);
-    text[host.len] = '\0';
-    return psl_registrable_domain(list, text);
-}
-
-static bool same_site(struct tl_span a, const char *url) {
+static bool same_site(struct tl_span host, const char *url) {
     AUTO_BUF struct buf href = BUF_INIT;
     struct url u;
-    char one[260], two[260];
-    if (url_parse(&href, span_of(url), NULL, &u))
-        return false;
-    const char *x = registrable(a, one, sizeof one), *y = registrable(u.host, two, sizeof two);
-    return x && y && strcmp(x, y) == 0;
+    return url_parse(&href, span_of(url), NULL, &u) == TL_OK && site_same_domain(host, u.host);
 }
 
 static bool env_host_allowed(void *ctx, struct tl_span host, int port, bool redirected) {

@@ -40,13 +40,17 @@ static const char *registrable(struct tl_span host, char text[HOST_MOST + 1]) {
     return psl_registrable_domain(list, text);
 }
 
-bool site_same(const struct url *a, const struct url *b) {
+bool site_same_domain(struct tl_span a, struct tl_span b) {
     char one[HOST_MOST + 1], two[HOST_MOST + 1];
+    const char *x = registrable(a, one), *y = registrable(b, two);
+    return x && y && strcmp(x, y) == 0;
+}
+
+bool site_same(const struct url *a, const struct url *b) {
     bool same_host = a->host.len == b->host.len && memcmp(a->host.ptr, b->host.ptr, a->host.len) == 0;
     if (same_host && (a->port == b->port || !site_is_address(a->host)))
         return true;
-    const char *x = registrable(a->host, one), *y = registrable(b->host, two);
-    return x && y && strcmp(x, y) == 0;
+    return site_same_domain(a->host, b->host);
 }
 
 bool site_same_text(struct tl_span a, struct tl_span b) {

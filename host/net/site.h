@@ -7,8 +7,9 @@
 #define TROTLINE_NET_SITE_H
 #include "net/url.h"
 
-bool site_is_address(struct tl_span host);       /* a serialised one: IPv4, or IPv6 in brackets */
-bool site_is_public_suffix(struct tl_span host); /* com, co.uk; without a list, everything */
+bool site_is_address(struct tl_span host);                 /* a serialised one: IPv4, or IPv6 in brackets */
+bool site_is_public_suffix(struct tl_span host);           /* com, co.uk; without a list, everything */
+bool site_same_domain(struct tl_span a, struct tl_span b); /* hosts; false where one has no registrable domain */
 bool site_same(const struct url *a, const struct url *b);
 bool site_same_text(struct tl_span a, struct tl_span b); /* of two canonical texts */
 #endif

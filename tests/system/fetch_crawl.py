@@ -218,6 +218,9 @@ def usual_place():
     asked = set(site.asked())
     ok("sitemaps: /sitemap.xml, where robots.txt names none" if b"Sitemap" not in site.get("/robots.txt") else "sitemaps: of a whole site",
        len(listed) == 60 and listed <= asked | {p for p in listed if p.startswith("/private/")}, len(listed), sorted(listed - asked)[:5])
+    site.reset()
+    r = w.tl("crawl", site.base + "/", "--sitemaps", "--no-follow", "--cookies", "-o", "jsonl")
+    eq("sitemaps: the same by hand", (r.code, set(site.asked())), (0, asked))
     site.close()
     for name, script in (("is not there", "status 404\n  body no"), ("is a page", "page Not a sitemap")):
         site = Site(script=NO_ROBOTS + f"on /sitemap.xml\n  {script}\non /*\n  page x\n")
