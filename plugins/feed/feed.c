@@ -50,6 +50,7 @@ struct reading {
     struct tl_context context;
     bool has_context;
     int64_t started_us, fetch_us;
+    const char *url;     /* of the feed, after redirects */
     struct tl_span json; /* the feed */
     struct text articles;
     size_t fetched, relevant, kept, doubled;
@@ -198,7 +199,8 @@ static int read_entry(struct reading *r, struct tl_span entry) {
         return TL_OK;
     }
     int rc = tl_put(run, "entries",
-                    TL_ELEMENT(.key = identity ? identity : "", .data = entry, .media_type = "application/json"));
+                    TL_ELEMENT(.key = identity ? identity : "", .data = entry, .media_type = "application/json",
+                               .data_url = r->url));
     if (rc || !r->has_context)
         return rc;
     const char *published = tl_json_get(run, entry, "/published");
@@ -241,7 +243,7 @@ static int put_feed(struct reading *r) {
     return rc != TL_NOTFOUND
                ? rc
                : tl_put(r->run, "feed",
-                        TL_ELEMENT(.data = {t.at, t.len}, .media_type = "application/json", .data_url = r->args->url));
+                        TL_ELEMENT(.data = {t.at, t.len}, .media_type = "application/json", .data_url = r->url));
 }
 
 /* What it is instead, with the feeds that a page names. */
@@ -262,6 +264,7 @@ static int no_feed(struct reading *r, const struct tl_response *res) {
 }
 
 static int read_feed(struct reading *r, const struct tl_response *res) {
+    r->url = res->url;
     int rc = tl_put(r->run, "page", TL_ELEMENT(.from = res));
     if (rc)
         return rc;

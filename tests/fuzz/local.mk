@@ -40,6 +40,11 @@ tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/replay.c
 tests_fuzz_fuzz_json_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"json"'
 tests_fuzz_fuzz_json_CFLAGS = $(HOST_CFLAGS)
 tests_fuzz_fuzz_json_LDADD = $(UNIT_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_leg
+tests_fuzz_fuzz_leg_SOURCES = tests/fuzz/fuzz_leg.c tests/fuzz/replay.c
+tests_fuzz_fuzz_leg_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"leg"'
+tests_fuzz_fuzz_leg_CFLAGS = $(HOST_CFLAGS)
+tests_fuzz_fuzz_leg_LDADD = $(UNIT_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_robots
 tests_fuzz_fuzz_robots_SOURCES = tests/fuzz/fuzz_robots.c tests/fuzz/replay.c
 tests_fuzz_fuzz_robots_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"robots"'

@@ -43,6 +43,12 @@ on /page
 on /gone
   status 404 Not Found
   body nothing
+on /returns
+  status 404 Not Found
+  body nothing
+next
+  type application/rss+xml
+  body <rss version="2.0"><channel><title>R</title></channel></rss>
 on /broken
   type application/rss+xml
   body <rss version="2.0"><channel><title>B & C</title><item><title>caf\xe9 & more</title><link>https://b.example/1</link><pubDate>2026-06-09</pubDate></item>
@@ -134,6 +140,11 @@ def sources_become_legs():
     eq("the context is in the catalog", w.sql("SELECT run_id, week, since_at, crawls FROM contexts"),
        [{"run_id": context(w.dir)["run_id"], "week": WEEK, "since_at": "2026-06-08T00:00:00Z", "crawls": 1}])
 
+    items = w.tl("convert", r.root)
+    r = w.tl("refine", r.root, "-o", "json")
+    eq("refine: a row of feed_entry for each entry", (items.code, r.code, json.loads(r.out)["types"].get("feed_entry")),
+       (0, 0, {"rows": 9, "rejected": 0}))
+
     r = w.tl("run", w.crawl("plain", feed("north", site.base + "/north")))
     doc = next(d for d in w.documents(r.root) if d.depth == 1)
     eq("without a run context a feed is read, and no leg is made", (r.code, [s["name"] for s in doc.d["datasets"]]), (0, ["page", "feed", "entries"]))
@@ -197,6 +208,30 @@ def what_fails_degrades():
     r = w.tl("run", w.crawl("required", feed("north", site.base + "/north"), feed("south", site.base + "/gone"), feed("east", site.base + "/east"),
                             react=react.replace("sources.yml, out: out", "strict.yml, out: strict")))
     ok("a required source fails: closed", r.code == 6 and "required source south: http 404" in r.err, r)
+
+    # The source comes back, and the runs that failed are put back.
+    c = w.crawl("retried", feed("north", site.base + "/north"), feed("south", site.base + "/returns"), feed("east", site.base + "/gone"),
+                react=react.replace("out: out", "out: retried"))
+    first = w.tl("run", c)
+    put = w.tl("retry", first.root)
+    r = w.tl("run", c, "--resume", first.root)
+    news = merged(w.dir / "retried")[1]
+    eq("retried: the newest leg of each source is merged, and diagnostics are gone",
+       (first.code, put.code, r.code, sorted(os.listdir(w.dir / "retried")), {s: v["status"] for s, v in news["sources"].items()}),
+       (6, 0, 0, [f"{WEEK}-external-news.json", f"{WEEK}.json"], {"north": "success", "south": "success", "east": "failed"}))
+
+    asked = len(site.log())
+    for name, text in (("unknown key", "sources: [{id: north, prio: 1}]"), ("no source", "sources: []"), ("not there", None)):
+        (w.dir / "wrong.yml").unlink(missing_ok=True)
+        if text:
+            (w.dir / "wrong.yml").write_text(text)
+        r = w.tl("run", w.crawl("wrong", feed("north", site.base + "/north"), react=react.replace("sources.yml", "wrong.yml")))
+        ok(f"sources, {name}: refused before anything is fetched", r.code == 3 and "wrong.yml" in r.err and len(site.log()) == asked, r)
+
+    contexts = w.sql("SELECT * FROM contexts ORDER BY 1")
+    w.catalog.unlink()
+    eq("rebuild: done", w.tl("rebuild").code, 0)
+    eq("rebuild: the contexts are known again", w.sql("SELECT * FROM contexts ORDER BY 1"), contexts)
     site.close()
 
 
@@ -348,6 +383,17 @@ def shards():
     r = w.tl("run", w.crawl("refused", shard_lines(site)[0], react="run_context: context.json\n"))
     error = w.one("SELECT error FROM runs WHERE root_id = ? AND depth = 1", r.root)
     ok("what the API says is passed on", "422" in error and "Validation Failed" in error, error)
+    site.close()
+    site = Site(script="on /*\n  echo\n")
+    (w.dir / "token").write_text("s3cret\n")
+    os.chmod(w.dir / "token", 0o600)
+    w.configure(f"secrets: {{hub: {{file: token, origins: ['{site.base}']}}}}\n")
+    line = shard_lines(site)[0]
+    line["args"]["token"] = "hub"
+    r = w.tl("run", w.crawl("secret", line, react="run_context: context.json\n"))
+    page = next(d for d in w.documents(r.root) if d.depth == 1).dataset("pages")["pages"]
+    sent = {k.lower(): v for k, v in next(iter(page.values()))["data"]["headers"]}
+    eq("the token goes where its secret may go", (sent.get("authorization"), sent.get("x-github-api-version")), ("Bearer s3cret", "2022-11-28"))
     r = w.tl("run", w.crawl("contextless", shard_lines(site)[0]))
     ok("a shard without a run context is refused", "run context" in w.one("SELECT error FROM runs WHERE root_id = ? AND depth = 1", r.root), r)
     site.close()

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "base/mem.h"
+#include "engine/sources.h"
 #include "fanin/fanin.h"
 #include "fanin/leg.h"
 
@@ -509,14 +510,124 @@ static void repositories(void **state) {
     end(&m);
 }
 
+/* ---- artifacts in the making ---- */
+
+/* What a collector gives comes in any order and spelling; what comes out passes, and is the same each time. */
+static void completed_artifacts(void **state) {
+    static const char *const rows[][2] = {
+        {"{\"source_id\":\"a\",\"status\":\"success\",\"error\":null,\"articles\":[{\"url\":\"b\",\"title\":\"2\"},{"
+         "\"title\":"
+         "\"1\",\"url\":\"a\",\"relevance_score\":1.50}]}",
+         "/articles/0/title"},
+        {" { \"articles\" : [ {\"relevance_score\":1.5,\"url\":\"a\",\"title\":\"\\u0031\"}, "
+         "{\"url\":\"b\",\"title\":\"2\"} ],"
+         "\"checksum\":\"mine\",\"schema_version\":9,\"run_context\":{},\"error\":null,\"status\":\"success\",\"source_"
+         "id\":\"a\"}",
+         "/articles/0/title"},
+    };
+    AUTO_BUF struct buf out = BUF_INIT, other = BUF_INIT;
+    struct context c;
+    struct fail why = FAIL_INIT;
+    struct tl_span none = {"", 0};
+    (void)state;
+    assert_int_equal(context_read("ours", span_of(OURS), &c, &why), TL_OK);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf *to = i ? &other : &out;
+        assert_int_equal(leg_complete(&c, span_of(rows[i][0]), none, to, &why), TL_OK);
+        assert_member(buf_span(to), rows[i][1], "\"1\"");
+        assert_member(buf_span(to), "/run_context/run_id", "\"2026-W24-1a854d408460\"");
+    }
+    assert_string_equal(out.data, other.data);
+    buf_reset(&out);
+    assert_int_equal(leg_complete(&c, span_of("{\"shard_id\":\"x\"}"), none, &out, &why), TL_OK);
+    assert_member(buf_span(&out), "/checksum",
+                  "\"sha256:4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945\"");
+    buf_reset(&out);
+    assert_int_equal(leg_complete(&c, span_of("{\"source_id\":\"a\",\"status\":\"failed\"}"),
+                                  span_of("{\"message\":\"timeout\"}"), &out, &why),
+                     TL_OK);
+    assert_member(buf_span(&out), "/error/message", "\"timeout\"");
+    context_free(&c);
+}
+
+static void artifacts_that_a_merge_would_reject(void **state) {
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"source_id\":\"a\"}",
+        "{\"source_id\":\"a\",\"status\":\"failed\"}",
+        "{\"source_id\":\"a\",\"status\":\"failed\",\"error\":\"x\",\"articles\":[{\"url\":\"u\"}]}",
+        "{\"source_id\":\"a\",\"status\":\"success\",\"articles\":[{\"title\":\"no url\"}]}",
+        "{\"source_id\":\"a\",\"status\":\"success\",\"articles\":[{\"url\":\"u\",\"source\":\"b\"}]}",
+        "{\"shard_id\":\"a\",\"repositories\":[{\"stars\":1}]}",
+        "{\"shard_id\":\"\",\"repositories\":[]}",
+    };
+    AUTO_BUF struct buf out = BUF_INIT;
+    struct context c;
+    struct fail why = FAIL_INIT;
+    (void)state;
+    assert_int_equal(context_read("ours", span_of(OURS), &c, &why), TL_OK);
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        assert_int_equal(leg_complete(&c, span_of(bad[i]), (struct tl_span){"", 0}, &out, &why), TL_INVALID);
+    context_free(&c);
+}
+
+/* ---- SOURCES.yml ---- */
+
+static void sources_are_read(void **state) {
+    struct sources s;
+    struct fail why = FAIL_INIT;
+    (void)state;
+    assert_int_equal(sources_text("s.yml",
+                                  span_of("sources: [{id: z}, {id: a, required: true}]\nshards: [{id: n}, {id: m, "
+                                          "required: false}]\n"),
+                                  &s, &why),
+                     TL_OK);
+    struct fanin_plan p = sources_plan(&s);
+    assert_int_equal(p.source_count, 2);
+    assert_string_equal(p.source[0].id, "z"); /* the order is the priority */
+    assert_false(p.source[0].required);
+    assert_true(p.source[1].required);
+    assert_true(p.shard[0].required); /* shards are, where nothing is said */
+    assert_false(p.shard[1].required);
+    sources_free(&s);
+    static const char *const bad[][2] = {
+        {"", "s.yml:1:1: a file of sources"},
+        {"sources: []\n", "s.yml:1:10: 'sources' wants 1 to 1000"},
+        {"shards: [{id: a}]\n", "s.yml:1:1: a file of sources needs the key 'sources'"},
+        {"sources: [{id: a}, {id: a}]\n", "s.yml:1:20: the id 'a' stands twice"},
+        {"sources: [{id: a/b}]\n", "s.yml:1:16: 'a/b' is no id"},
+        {"sources: [{required: true}]\n", "s.yml:1:11: a source needs the key 'id'"},
+        {"sources: [{id: a, requred: true}]\n", "s.yml:1:19: unknown key 'requred'; did you mean 'required'?"},
+        {"sources: [{id: a, required: yes}]\n", "s.yml:1:29: 'required' wants true or false"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        why = (struct fail)FAIL_INIT;
+        assert_int_not_equal(sources_text("s.yml", span_of(bad[i][0]), &s, &why), TL_OK);
+        assert_int_equal(why.exit_code, EXIT_CONFIG);
+        if (strncmp(why.text, bad[i][1], strlen(bad[i][1])) != 0)
+            fail_msg("%s, not %s", why.text, bad[i][1]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weeks_of_days), cmocka_unit_test(windows_of_weeks),
-        cmocka_unit_test(contexts),      cmocka_unit_test(written_context),
-        cmocka_unit_test(three_of_five), cmocka_unit_test(shared_page),
-        cmocka_unit_test(url_keys),      cmocka_unit_test(lost_articles_are_told),
-        cmocka_unit_test(refused_legs),  cmocka_unit_test(closed_merges),
-        cmocka_unit_test(minimum),       cmocka_unit_test(repositories),
+        cmocka_unit_test(weeks_of_days),
+        cmocka_unit_test(windows_of_weeks),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(written_context),
+        cmocka_unit_test(three_of_five),
+        cmocka_unit_test(shared_page),
+        cmocka_unit_test(url_keys),
+        cmocka_unit_test(lost_articles_are_told),
+        cmocka_unit_test(refused_legs),
+        cmocka_unit_test(closed_merges),
+        cmocka_unit_test(minimum),
+        cmocka_unit_test(repositories),
+        cmocka_unit_test(completed_artifacts),
+        cmocka_unit_test(artifacts_that_a_merge_would_reject),
+        cmocka_unit_test(sources_are_read),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("fanin", tests, NULL, NULL);
