@@ -90,7 +90,9 @@ base base/
 net (base|net)/
 lake (base|lake)/
 store (base|store)/
-engine (base|net|lake|store|engine)/
+convert (base|lake|convert)/
+fanin (base|net|fanin)/
+engine (base|net|lake|store|convert|fanin|engine)/
 cmd .*/
 ROOMS
     fault < <(grep -nE '^ *# *include +"[^"]*/' -r plugins --include='*.[ch]' |
