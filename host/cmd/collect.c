@@ -19,10 +19,11 @@
 #include "engine/plain.h"
 #include "engine/plugin_child.h"
 #include "engine/plugin_json.h"
+#include "fanin/context.h"
 
-enum { OPT_PAYLOAD = 256, OPT_PLAIN, OPT_FIXTURES, OPT_ATTACH, OPT_CHILDREN, PAYLOAD_MAX = 1 << 20 };
+enum { OPT_PAYLOAD = 256, OPT_PLAIN, OPT_FIXTURES, OPT_ATTACH, OPT_CHILDREN, OPT_CONTEXT, PAYLOAD_MAX = 1 << 20 };
 struct collect {
-    const char *name, *payload_file, *fixtures, *attach;
+    const char *name, *payload_file, *context_file, *fixtures, *attach;
     bool plain, children;
 };
 
@@ -147,7 +148,7 @@ static int run_apart(const struct collect *c, const struct plain_options *o) {
 }
 
 static int run_with(const struct collect *c, struct cmd_open *open, const struct plugin *p, struct tl_span payload,
-                    const struct plain_fixtures *fixtures) {
+                    struct tl_span context, const struct plain_fixtures *fixtures) {
     struct plain_programs programs = {.port = {.fd = -1}};
     struct fail why = FAIL_INIT;
     const struct config_collector *own = config_collector(&open->config, p->name);
@@ -156,6 +157,7 @@ static int run_with(const struct collect *c, struct cmd_open *open, const struct
                               .config = &open->config,
                               .options = own ? own->options : (struct tl_span){0},
                               .payload = payload,
+                              .run_context = context,
                               .fixtures = fixtures,
                               .fixed = fixtures != NULL,
                               .react = c->children,
@@ -178,16 +180,21 @@ static int run(const struct collect *c, const struct cmd_globals *g) {
     struct plain_fixtures fixtures = {0};
     struct plugin own = {0};
     const struct plugin *p = NULL;
+    struct context context = {0};
     AUTO_BUF struct buf payload = BUF_INIT;
     int code = cmd_open(&open, g, strchr(c->name, '/') ? 0 : CMD_PLUGINS, NULL, 0);
     if (!code)
         code = find_collector(&open, c->name, &own, &p);
     if (!code && c->payload_file && read_payload(c->payload_file, &payload, &why))
         code = cmd_fail(&why, EXIT_USAGE);
+    if (!code && c->context_file && context_read_file(c->context_file, &context, &why))
+        code = cmd_fail(&why, EXIT_CONFIG);
     if (!code && c->fixtures && plain_fixtures_read(c->fixtures, &fixtures, &why))
         code = cmd_fail(&why, EXIT_USAGE);
     if (!code)
-        code = run_with(c, &open, p, payload.len ? buf_span(&payload) : span_of("{}"), c->fixtures ? &fixtures : NULL);
+        code = run_with(c, &open, p, payload.len ? buf_span(&payload) : span_of("{}"), context.json,
+                        c->fixtures ? &fixtures : NULL);
+    context_free(&context);
     plain_fixtures_free(&fixtures);
     plugin_free(&own);
     cmd_close(&open);
@@ -195,10 +202,13 @@ static int run(const struct collect *c, const struct cmd_globals *g) {
 }
 
 static int collect_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {
-        {"payload", required_argument, NULL, OPT_PAYLOAD},   {"plain", no_argument, NULL, OPT_PLAIN},
-        {"fixtures", required_argument, NULL, OPT_FIXTURES}, {"attach", required_argument, NULL, OPT_ATTACH},
-        {"children", no_argument, NULL, OPT_CHILDREN},       {0}};
+    static const struct option longs[] = {{"payload", required_argument, NULL, OPT_PAYLOAD},
+                                          {"plain", no_argument, NULL, OPT_PLAIN},
+                                          {"fixtures", required_argument, NULL, OPT_FIXTURES},
+                                          {"attach", required_argument, NULL, OPT_ATTACH},
+                                          {"children", no_argument, NULL, OPT_CHILDREN},
+                                          {"context", required_argument, NULL, OPT_CONTEXT},
+                                          {0}};
     struct collect c = {0};
     int opt;
     while ((opt = cmd_option(argc, argv, "h", longs)) != 0) {
@@ -207,6 +217,9 @@ static int collect_main(int argc, char **argv, const struct cmd_globals *g) {
             return EXIT_DONE;
         case OPT_PAYLOAD:
             c.payload_file = optarg;
+            break;
+        case OPT_CONTEXT:
+            c.context_file = optarg;
             break;
         case OPT_PLAIN:
             c.plain = true;
@@ -237,6 +250,7 @@ const struct command cmd_collect = {
     "in a crawl and has the time workers.run; programs that it asks for run as in a crawl.\n"
     "\n"
     "      --payload FILE     its arguments, a JSON object; - is stdin\n"
+    "      --context FILE     a run context for it, of `trotline context`\n"
     "      --plain            in this very process, not confined, without end: for gdb, valgrind, fuzzers\n"
     "      --fixtures FOLDER  answer its requests from recorded *.http files, with fixed ids and times\n"
     "      --attach FOLDER    where its attachments go (else they are refused)\n"

@@ -1,5 +1,4 @@
 /* fanin.c - trotline fanin: merges the artifacts of legs that ran apart. */
-#include "base/file.h"
 #include "base/log.h"
 #include "base/times.h"
 #include "cmd/commands.h"
@@ -24,13 +23,10 @@ static int fanin(const struct asked *a, char **files, size_t n) {
     struct fail why = FAIL_INIT;
     struct context context = {0};
     struct sources sources = {0};
-    AUTO_BUF struct buf text = BUF_INIT;
     int64_t now = time_now_us();
     if (a->now && time_parse(span_of(a->now), &now))
         return cmd_usage("fanin", "--now wants a time such as 2026-06-12T18:00:00Z, not '%s'", a->now);
-    int rc = file_read(a->context, CONTEXT_MAX, &text, &why);
-    if (!rc)
-        rc = context_read(a->context, buf_span(&text), &context, &why);
+    int rc = context_read_file(a->context, &context, &why);
     if (!rc)
         rc = sources_read(a->sources, &sources, &why);
     int code = rc ? cmd_fail(&why, EXIT_CONFIG) : EXIT_DONE;

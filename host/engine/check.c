@@ -28,6 +28,7 @@
 #include "engine/plugin_child.h"
 #include "engine/plugin_json.h"
 #include "engine/program.h"
+#include "fanin/context.h"
 
 enum {
     DEADLINE_S = 10,
@@ -43,6 +44,7 @@ struct check {
     int number, failed;
     char cache[60]; /* in it: the collector's cache folder */
     struct buf payload, options;
+    struct context context; /* of context.json beside it, or empty */
     struct plain_fixtures fixtures;
     bool has_fixtures;
     struct buf described; /* what it said about itself */
@@ -81,6 +83,7 @@ static void run_here(const struct check *c, enum plain_fault fault, size_t memor
     struct plain_options o = {.file = c->file,
                               .payload = buf_span(&c->payload),
                               .options = buf_span(&c->options),
+                              .run_context = c->context.json,
                               .cache_folder = c->cache,
                               .programs = programs->pid ? programs : NULL,
                               .confine = confine,
@@ -299,11 +302,12 @@ static void write_config(const struct check *c, const char *path) {
 static void check_valgrind(struct check *c) {
     int status = 0;
     pid_t pid;
-    AUTO_BUF struct buf payload = BUF_INIT, fixtures = BUF_INIT, config = BUF_INIT;
+    AUTO_BUF struct buf payload = BUF_INIT, context = BUF_INIT, fixtures = BUF_INIT, config = BUF_INIT;
     buf_printf(&config, "%s/trotline.yml", c->beside);
     write_config(c, config.data);
     setenv("XDG_CACHE_HOME", c->beside, 1); /* the collector's own stays as it is */
     buf_printf(&payload, "%s/payload.json", c->folder);
+    buf_printf(&context, "%s/context.json", c->folder);
     buf_printf(&fixtures, "%s/fixtures", c->folder);
     const char *argv[] = {"valgrind",
                           "-q",
@@ -321,6 +325,8 @@ static void check_valgrind(struct check *c) {
                           "--fixtures",
                           fixtures.data,
                           "--plain",
+                          c->context.json.len ? "--context" : NULL,
+                          context.data,
                           NULL};
     posix_spawn_file_actions_t files;
     if (access("/usr/bin/valgrind", X_OK)) {
@@ -353,10 +359,20 @@ static int read_beside(const struct check *c, const char *name, struct buf *out)
     return fd < 0 || n < 0 ? TL_NOTFOUND : TL_OK;
 }
 
+/* For collectors that make legs of a fan-in. */
+static void read_context(struct check *c) {
+    AUTO_BUF struct buf text = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    if (read_beside(c, "context.json", &text) == TL_OK)
+        ok(c, context_read("context.json", buf_span(&text), &c->context, &why) == TL_OK, "arguments: context.json fits",
+           why.text);
+}
+
 /* TL_NOTFOUND: there is no payload, and without one the collector cannot be run. */
 static int read_payload(struct check *c) {
     bool given = read_beside(c, "payload.json", &c->payload) == TL_OK;
     read_beside(c, "options.json", &c->options);
+    read_context(c);
     for (size_t i = 0; !given && i < c->plugin.argument_count; i++)
         if (c->plugin.argument[i].flags & TL_REQUIRED)
             return TL_NOTFOUND;
@@ -406,6 +422,7 @@ int check_collector(const char *file, const char *folder, FILE *out) {
     plugin_free(&c.plugin);
     buf_free(&c.payload);
     buf_free(&c.options);
+    context_free(&c.context);
     buf_free(&c.described);
     return c.failed ? EXIT_NEGATIVE : EXIT_DONE;
 }

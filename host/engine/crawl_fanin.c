@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -55,20 +54,15 @@ int crawl_context_make(struct week week, const char *source, const char *topic, 
 static int read_context(const struct crawl *c, int64_t now_us, struct context *out, struct fail *why) {
     AUTO_BUF struct buf text = BUF_INIT;
     struct week week;
-    int rc;
     *out = (struct context){0};
-    if (c->run_context) {
-        rc = file_read(c->run_context, CONTEXT_MAX, &text, why);
-        if (rc && why)
-            why->exit_code = EXIT_CONFIG;
-        return rc ? rc : context_read(c->run_context, buf_span(&text), out, why);
-    }
+    if (c->run_context)
+        return context_read_file(c->run_context, out, why);
     if (!c->fanin.week)
         return TL_NOTFOUND;
     if (crawl_context_week(c->fanin.week, now_us, &week))
         return fail_exit(why, TL_INVALID, EXIT_CONFIG, "there is no week %s", c->fanin.week);
-    rc = crawl_context_make(week, c->fanin.sources, c->fanin.topic, c->fanin.code, c->fanin.code_count, now_us, &text,
-                            why);
+    int rc = crawl_context_make(week, c->fanin.sources, c->fanin.topic, c->fanin.code, c->fanin.code_count, now_us,
+                                &text, why);
     return rc ? rc : context_read("of the crawl", buf_span(&text), out, why);
 }
 

@@ -245,6 +245,8 @@ static void identify(struct plain *p, struct run *r, struct args *a) {
     r->crawl = r->context = "collect";
     r->collector_version = r->collector->version;
     r->payload = (struct tl_span){arena_span(&r->arena, buf_span(&a->payload)), a->payload.len};
+    r->run_context = p->o->run_context;
+    r->clock_us = p->o->fixed ? FIXED_US : 0;
     r->key = (struct hash_key){1, 2};
 }
 

@@ -133,6 +133,7 @@ struct run {
         size_t next;
     } links;
     bool own_json;
+    int64_t clock_us; /* 0: the wall clock; else a clock that goes on by a millisecond each time it is asked */
     const struct tl_html *own_links; /* what run_put_links wrote first, for a reaction in the same breath */
     const char *own_links_of;        /* the dataset */
 

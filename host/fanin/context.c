@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_write.h"
 #include "base/mem.h"
@@ -163,6 +164,15 @@ int context_read(const char *file, struct tl_span text, struct context *out, str
     out->json.len = json.len;
     out->json.ptr = buf_steal(&json);
     return TL_OK;
+}
+
+int context_read_file(const char *path, struct context *out, struct fail *why) {
+    AUTO_BUF struct buf text = BUF_INIT;
+    *out = (struct context){0};
+    int rc = file_read(path, CONTEXT_MAX, &text, why);
+    if (rc && why)
+        why->exit_code = EXIT_CONFIG;
+    return rc ? rc : context_read(path, buf_span(&text), out, why);
 }
 
 void context_free(struct context *c) {

@@ -36,6 +36,7 @@ char *context_time(int64_t us, char out[TIME_TEXT]); /* whole seconds: 2026-06-0
 
 /* TL_INVALID with EXIT_CONFIG: no context, or one whose parts contradict each other. file: for the words. */
 int context_read(const char *file, struct tl_span text, struct context *out, struct fail *why);
+int context_read_file(const char *path, struct context *out, struct fail *why);
 void context_free(struct context *c);
 
 /* A leg's run context (an object as json_python writes it) against ours. 0, or TL_INVALID and the reason appended:

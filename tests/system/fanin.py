@@ -399,4 +399,28 @@ def shards():
     site.close()
 
 
-main(sources_become_legs, apart_and_together, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards)
+def legs_keep_the_contract():
+    """The contract test, with a run context; and one leg by hand."""
+    site, w = Site(script=FEEDS), world()
+    new = "created%3A2026-06-08T00%3A00%3A00Z..2026-06-14T23%3A59%3A59Z%20stars%3A%3E%3D10&sort=stars&order=desc&per_page=100"
+    for name, payload, url, type_, body in (
+            ("feed", {"url": "https://f.example/", "source": "north"}, "https://f.example/", "application/rss+xml", site.get("/north").decode()),
+            ("github_search", {"shard": "new_repos"}, "https://api.github.com/search/repositories?q=" + new, "application/json", answer(("acme/rocket", 12, "null")))):
+        folder = w.dir / name
+        (folder / "fixtures").mkdir(parents=True)
+        (folder / "payload.json").write_text(json.dumps(payload))
+        (folder / "context.json").write_text(json.dumps(context(w.dir)))
+        (folder / "fixtures" / "answer.http").write_text(f"{url}\nHTTP/1.1 200 OK\nContent-Type: {type_}\n\n{body}")
+        r = w.tl("check", "--folder", folder, w.dir / "plugins" / f"{name}.so")
+        none(f"{name}: trotline check finds nothing", [line for line in r.out.splitlines() if line.startswith("not ok")])
+        r = w.tl("collect", name, "--payload", folder / "payload.json", "--context", folder / "context.json", "--fixtures", folder / "fixtures")
+        leg = next(s["data"] for s in json.loads(r.out)["datasets"] if s["name"] == "artifact")
+        entries = leg.get("articles") or leg.get("repositories")
+        eq(f"{name}: collect with a context makes a leg", (r.code, leg["run_context"], leg["checksum"], len(entries)), (0, context(w.dir), checksum(entries), 2 if name == "feed" else 1))
+    (w.dir / "context.json").write_text("{}")
+    r = w.tl("collect", "feed", "--payload", w.dir / "feed" / "payload.json", "--context", w.dir / "context.json")
+    ok("a context that is none is refused", r.code == 3 and "context.json" in r.err, r)
+    site.close()
+
+
+main(sources_become_legs, apart_and_together, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards, legs_keep_the_contract)
