@@ -191,7 +191,7 @@ int github_put(struct tl_run *run, const struct args *a, const struct type *t, c
     if (own.lost)
         return tl_fail(run, TL_FAILED, "the run's memory is used up");
     put.entity = own.ptr;
-    return tl_put(run, t->name, &put);
+    return tl_put(run, m->dataset ? m->dataset : t->name, &put);
 }
 
 /* The sets of pages of a thing keep their id, as long as the thing is known: pages that did not change stay in them. */
@@ -240,7 +240,7 @@ static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, 
     if (tl_url(run, NULL, a->url, &given) == TL_OK && strcmp(given, res->url) != 0)
         m.requested = a->url;
     if (empty)
-        m.more = ",\"empty\":true";
+        m.more = ",\"empty\":true", m.dataset = "absent"; /* what it is of stands in _metadata; a table takes no notice */
     else if (!(t->flags & TYPE_OTHER) && run->host->json(run, res->body, "", &body)) {
         if ((rc = tl_put(run, "other", TL_ELEMENT(.from = res))))
             return rc;

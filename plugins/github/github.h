@@ -92,6 +92,7 @@ const char *url_below(struct tl_run *run, const char *url, const char *tail); /*
 /* ---- metadata.c */
 struct metadata {
     const char *type, *url, *requested, *fetched_at, *etag, *link_header, *deleted_at, *reason, *paging, *pointer;
+    const char *dataset; /* NULL: that of the type */
     const char *more; /* members, each with a comma before it, or NULL */
     int64_t page;
     bool last;

@@ -138,7 +138,7 @@ int list_put(struct tl_run *run, const struct args *a, const struct type *t, con
     struct tl_element e = *from;
     e.entity = own.ptr;
     e.entities = inside.len > 2 ? inside.ptr : NULL;
-    return tl_put(run, t->name, &e);
+    return tl_put(run, m->dataset ? m->dataset : t->name, &e);
 }
 
 /* ---- where it leads */

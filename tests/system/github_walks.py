@@ -148,4 +148,23 @@ def long_list():
     w.api.close()
 
 
-main(scenarios, organisation, maps, more_types, long_list)
+def tables():
+    when = "2026-01-02T03:04:05Z"
+    commit = lambda sha: {"sha": sha, "commit": {"message": "m", "comment_count": 0, "author": {"name": "A", "email": "a@x", "date": when}}, "author": None, "committer": user(502)}
+    pull = {"id": 88, "number": 8, "url": "{api}" + AT + "/pulls/8", "user": user(501), "base": {"repo": repo()}, "head": {"sha": "a1b2", "repo": None}, "merged_at": when,
+            "commits": 1, "review_comments": 0}
+    w = Hub({AT: repo(topics=["rowing", "c"], created_at=when), "/users/u501": user(501), "/users/u502": user(502), "/users/acme": user(77, "acme"), AT + "/pulls/8": pull,
+             AT + "/issues?state=all": [issue(3001, 7, labels=[{"id": 1, "name": "bug"}]), issue(3002, 8, pull_request={"url": "{api}" + AT + "/pulls/8"})],
+             AT + "/commits": [commit("a1b2"), commit("c3d4")], AT + "/pulls/8/commits": [commit("e5f6")], AT + "/contributors": Answer(b"", 204, etag=False),
+             AT + "/events": [{"id": "900", "type": "IssuesEvent", "repo": {"id": 4242}, "payload": {"issue": issue(3003, 9)}}], AT + "/issues/9": issue(3003, 9)})
+    r = w.go(w.line(AT))
+    c = w.tl("convert", r.root)
+    f = w.tl("refine", r.root, "-o", "json")
+    eq("tables: exit 0", (c.code, f.code, c.err + f.err if c.code or f.code else ""), (0, 0, ""))
+    eq("tables: they fill, and nothing is rejected", {k: v for k, v in json.loads(f.out)["types"].items() if k.startswith("github_") and v["rows"]},
+       {"github_repo": {"rows": 1, "rejected": 0}, "github_user": {"rows": 3, "rejected": 0}, "github_issue": {"rows": 3, "rejected": 0},
+        "github_pull_request": {"rows": 1, "rejected": 0}, "github_commit": {"rows": 3, "rejected": 0}})
+    w.api.close()
+
+
+main(scenarios, organisation, maps, more_types, long_list, tables)
