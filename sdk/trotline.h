@@ -177,6 +177,7 @@ struct tl_host { /* append only */
     int64_t (*retry_after)(struct tl_run *, const struct tl_response *);
     int (*link_header)(struct tl_run *, const char *value, const char *base, const char *rel, const char **absolute);
     int (*hmac)(struct tl_run *, const struct tl_secret *, struct tl_span text, char hex[65]);
+    int (*unseen)(struct tl_run *, const char *siblings, struct tl_list *);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -302,6 +303,11 @@ static inline int tl_link_header(struct tl_run *r, const char *value, const char
 static inline int tl_hmac(struct tl_run *r, const struct tl_secret *s, struct tl_span text, char hex[65]) {
     return TL_HAS(r->host, hmac) ? r->host->hmac(r, s, text, hex) : TL_UNSUPPORTED;
 }
+/* Entities that have this href as their `siblings` and that no document of this crawl, nor one that stands for one, speaks of: URN
+ * and URL in turn, at most 100 of them. What is not committed yet does not count as seen. (waits) */
+static inline int tl_unseen(struct tl_run *r, const char *siblings, struct tl_list *list) {
+    return TL_HAS(r->host, unseen) ? r->host->unseen(r, siblings, list) : TL_UNSUPPORTED;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -330,5 +336,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.0  2026-11  first
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
- *               link_header, hmac; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets */
+ *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets */
 #endif

@@ -364,7 +364,8 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .later = run_later,
                                  .retry_after = run_retry_after,
                                  .link_header = run_link_header,
-                                 .hmac = host_hmac};
+                                 .hmac = host_hmac,
+                                 .unseen = run_unseen};
 
 /* ---- collect and react */
 

@@ -41,7 +41,8 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*validators)(struct run *, const char *url, const char *credential, struct buf *etag,
                       struct buf *last_modified);                        /* TL_NOTFOUND */
     int (*earlier)(struct run *, const char *key, struct tl_document *); /* TL_NOTFOUND */
-    void (*hold)(struct run *, const char *url, int64_t until_us);       /* nothing is asked of its host before */
+    int (*unseen)(struct run *, const char *siblings, struct tl_list *);
+    void (*hold)(struct run *, const char *url, int64_t until_us); /* nothing is asked of its host before */
     const char *(*secret)(struct run *, const struct tl_secret *); /* its value, for what does not leave the host */
     bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
     int (*item)(struct run *, const struct tl_element *); /* of convert */
@@ -206,6 +207,7 @@ int run_link_rows(struct run *r, int (*each)(void *ctx, const struct run_link_ro
 int run_take_entities(struct run *r, const struct tl_element *e, struct document_element *to);
 int run_earlier(struct tl_run *pub, const char *key, struct tl_document *into);
 int run_stand_for(struct tl_run *pub, const struct tl_document *d);
+int run_unseen(struct tl_run *pub, const char *siblings, struct tl_list *list);
 /* run_fetch.c, too */
 int run_later(struct tl_run *pub, const char *url, int64_t until_us, const char *why);
 int64_t run_retry_after(struct tl_run *pub, const struct tl_response *res);

@@ -156,3 +156,14 @@ int run_stand_for(struct tl_run *pub, const struct tl_document *d) {
     run_fact(r, RUN_STANDS, d->result_id, NULL, NULL, NULL);
     return TL_UNCHANGED;
 }
+
+int run_unseen(struct tl_run *pub, const char *siblings, struct tl_list *list) {
+    struct run *r = run_of(pub);
+    *list = (struct tl_list){0};
+    if (!siblings || !*siblings || strlen(siblings) > TEXT_MOST)
+        return run_fail(r, TL_INVALID, "invalid", "unseen: a URN of at most %d bytes is wanted", TEXT_MOST);
+    int rc = r->backend->unseen ? r->backend->unseen(r, siblings, list) : TL_OK;
+    if (rc == TL_CANCEL)
+        r->cancelled = true;
+    return rc;
+}

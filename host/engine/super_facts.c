@@ -78,6 +78,8 @@ void super_answer(struct super *s, int kind, struct super_job *j, const char *a,
         *status = answer_robots(s, a, value);
     else if (kind == ASK_EARLIER)
         *status = super_earlier(s, a, value);
+    else if (kind == ASK_UNSEEN)
+        *status = super_unseen(s, a, value);
 }
 
 /* ---- facts */

@@ -213,6 +213,7 @@ void super_cookies_send(struct super *s, struct super_worker *w); /* to a worker
 int super_links_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int super_earlier(struct super *s, const char *key,
                   struct buf *value); /* the newest document of a URN or URL. TL_NOTFOUND */
+int super_unseen(struct super *s, const char *siblings, struct buf *value); /* what this crawl has not seen of them */
 /* super_urls.c: documents by URL */
 int super_urls_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int64_t super_urls_answer(struct super *s,

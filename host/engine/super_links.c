@@ -45,3 +45,23 @@ int super_earlier(struct super *s, const char *key, struct buf *value) {
     message_text(value, e.url);
     return TL_OK;
 }
+
+enum { UNSEEN_MOST = 100, UNSEEN_BYTES = 48 << 10 };
+
+static int add_unseen(void *ctx, const char *urn, const char *url) {
+    struct buf *list = ctx;
+    if (list->len + strlen(urn) + strlen(url) > UNSEEN_BYTES)
+        return 1;
+    message_text(list, urn);
+    message_text(list, url);
+    uint32_t n;
+    memcpy(&n, list->data, sizeof n);
+    n += 2;
+    memcpy(list->data, &n, sizeof n);
+    return 0;
+}
+
+int super_unseen(struct super *s, const char *siblings, struct buf *value) {
+    message_u32(value, 0);
+    return store_links_unseen(s->store, s->root->root, siblings, UNSEEN_MOST, add_unseen, value);
+}

@@ -189,6 +189,23 @@ static int service_earlier(struct run *r, const char *key, struct tl_document *d
     return worker_read_document(worker_self, j, path, d->result_id, &d->raw);
 }
 
+static int service_unseen(struct run *r, const char *siblings, struct tl_list *list) {
+    struct job *j = job_of(r);
+    int rc = ask(j, ASK_UNSEEN, siblings, NULL);
+    if (rc)
+        return rc == TL_NOTFOUND ? TL_OK : rc;
+    struct message m = {.at = j->answer.data, .end = j->answer.data + j->answer.len};
+    uint32_t n = message_get_u32(&m);
+    const char **item = arena_alloc(&r->arena, ((size_t)n + 1) * sizeof *item);
+    for (uint32_t i = 0; item && i < n && !m.bad; i++)
+        if (!(item[i] = answer_text(j, &m)))
+            m.bad = true;
+    if (!item || m.bad)
+        return run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+    *list = (struct tl_list){item, n};
+    return TL_OK;
+}
+
 static void service_hold(struct run *r, const char *url, int64_t until_us) {
     AUTO_BUF struct buf href = BUF_INIT, row = BUF_INIT;
     struct url u;
@@ -328,6 +345,7 @@ const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .unattach = service_unattach,
                                            .cache_dir = service_cache_dir,
                                            .earlier = service_earlier,
+                                           .unseen = service_unseen,
                                            .hold = service_hold,
                                            .secret = service_secret,
                                            .known = service_known,

@@ -139,6 +139,7 @@ enum sqlite_id {
     SQL_LINK_ALIAS,
     SQL_LINK_URL,
     SQL_LINK_RESULT,
+    SQL_LINK_UNSEEN,
     SQL_ANCESTORS, /* 1 .. SQLITE_ANCESTORS rows at once */
     SQL_IDS = SQL_ANCESTORS + SQLITE_ANCESTORS
 };

@@ -194,3 +194,23 @@ int store_result_run(struct store *s, const char *result_id, int64_t *run) {
     sqlite3_reset(st);
     return TL_OK;
 }
+
+int store_links_unseen(struct store *s, int64_t root, const char *siblings, int64_t most,
+                       int (*each)(void *ctx, const char *urn, const char *url), void *ctx) {
+    sqlite3_stmt *st = with(
+        s, SQL_LINK_UNSEEN,
+        "SELECT l.urn, u.href FROM link_row l JOIN link_row u ON u.run = l.run AND u.urn = l.urn AND u.name = 'url' "
+        "JOIN run r ON r.key = l.run WHERE l.href = ?1 AND l.name = ?2 AND l.is_latest AND l.deleted_us = 0 AND "
+        "r.root <> ?3 AND l.run NOT IN (SELECT result_ref FROM run WHERE root = ?3 AND result_ref IS NOT NULL) "
+        "ORDER BY l.urn LIMIT ?4",
+        siblings, "siblings", root, most);
+    int rc = st ? TL_OK : TL_FAILED, answer = 0;
+    while (!rc && (rc = sqlite_row(s, st)) == 1) {
+        rc = TL_OK;
+        if ((answer = each(ctx, col_text(st, 0), col_text(st, 1)))) {
+            sqlite3_reset(st);
+            break;
+        }
+    }
+    return rc < 0 ? rc : answer < 0 ? answer : TL_OK;
+}

@@ -343,7 +343,11 @@ struct store_earlier { /* texts live until the next call */
 };
 int store_entity_document(struct store *s, const char *urn, struct store_earlier *out); /* TL_NOTFOUND */
 int store_url_document(struct store *s, const char *given, struct store_url url,
-                       struct store_earlier *out);                          /* TL_NOTFOUND */
+                       struct store_earlier *out); /* TL_NOTFOUND */
+/* Entities, not deleted, that say these are their siblings and that no document of the crawl, or one reused by it,
+ * speaks of. A positive answer ends it. */
+int store_links_unseen(struct store *s, int64_t root, const char *siblings, int64_t most,
+                       int (*each)(void *ctx, const char *urn, const char *url), void *ctx);
 int store_result_run(struct store *s, const char *result_id, int64_t *run); /* TL_NOTFOUND */
 
 /* ---- maintenance (sqlite_maintain.c) */

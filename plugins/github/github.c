@@ -219,6 +219,13 @@ static const char *repo_of_link(struct tl_run *run, const struct type *t, const 
     return id ? text_format(run, "urn:repo:%s", id + strlen("/repositories/")) : NULL;
 }
 
+/* Did the URL of something known lead to something else, as that of an issue does which was moved elsewhere? */
+static bool is_another(struct tl_run *run, const struct args *a, const struct type *t, const struct tl_json *body,
+                       const struct context *c) {
+    struct entity e;
+    return a->urn && entity_read(run, t, body, c, &e) == TL_OK && strcmp(e.urn, a->urn) != 0;
+}
+
 static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, const struct type *t,
                       const struct tl_response *res) {
     const char *given = NULL;
@@ -229,6 +236,7 @@ static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, 
                          .etag = ask_header(res, "etag"),
                          .link_header = ask_header(res, "link")};
     struct tl_json body;
+    struct known k;
     bool empty = res->status == 204 || res->status == 409; /* a repository without commits, or without contributors */
     int rc = choose_set(run, a, t, &c.set);
     if (!rc && !c.of)
@@ -240,12 +248,14 @@ static int put_answer(struct pool *p, struct tl_run *run, const struct args *a, 
     if (tl_url(run, NULL, a->url, &given) == TL_OK && strcmp(given, res->url) != 0)
         m.requested = a->url;
     if (empty)
-        m.more = ",\"empty\":true", m.dataset = "absent"; /* what it is of stands in _metadata; a table takes no notice */
+        m.more = ",\"empty\":true",
+        m.dataset = "absent"; /* what it is of stands in _metadata; a table takes no notice */
     else if (!(t->flags & TYPE_OTHER) && run->host->json(run, res->body, "", &body)) {
         if ((rc = tl_put(run, "other", TL_ELEMENT(.from = res))))
             return rc;
         return tl_fail(run, TL_FAILED, "%s answered with what is no JSON", res->url);
-    }
+    } else if (m.requested && is_another(run, a, t, &body, &c) && known_find(run, a->urn, t, &k) == TL_OK)
+        return gone_missed(run, a, t, &k, 301);
     return github_put(run, a, t, &c, TL_ELEMENT(.from = res), &m);
 }
 

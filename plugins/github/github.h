@@ -93,7 +93,7 @@ const char *url_below(struct tl_run *run, const char *url, const char *tail); /*
 struct metadata {
     const char *type, *url, *requested, *fetched_at, *etag, *link_header, *deleted_at, *reason, *paging, *pointer;
     const char *dataset; /* NULL: that of the type */
-    const char *more; /* members, each with a comma before it, or NULL */
+    const char *more;    /* members, each with a comma before it, or NULL */
     int64_t page;
     bool last;
 };
@@ -130,6 +130,8 @@ struct known {
 int known_find(struct tl_run *run, const char *key, const struct type *t, struct known *out); /* TL_NOTFOUND */
 const char *known_set(const char *entity, struct tl_run *run); /* id of its page sets, or NULL */
 int gone(struct tl_run *run, const struct args *a, const struct type *t, const struct tl_response *res);
+/* Another version of what was known, with its last content; an issue that was moved elsewhere (301) is gone, too. */
+int gone_missed(struct tl_run *run, const struct args *a, const struct type *t, const struct known *k, int status);
 int gone_put(struct tl_run *run, const char *dataset, const struct type *t, const struct tl_response *res,
              const char *more);
 

@@ -105,13 +105,12 @@ static int64_t missed(struct tl_run *run, const char *entity) {
 }
 
 /* Another version of what was known, with its last content. */
-static int put_missed(struct tl_run *run, const struct args *a, const struct type *t, const struct known *k,
-                      int status) {
+int gone_missed(struct tl_run *run, const struct args *a, const struct type *t, const struct known *k, int status) {
     const char *now = text_time(run, run->host->now_us(run));
     int64_t times = missed(run, k->entity);
     times = times > 0 ? times + 1 : 1;
     bool belongs = !(t->flags & TYPE_ROOT) && a->within; /* it was asked for from what it belongs to, which is there */
-    bool over = status == 410 || belongs || times >= MISSED_MOST;
+    bool over = status == 410 || status == 301 || belongs || times >= MISSED_MOST;
     struct text own = {.run = run};
     if (metadata_text(run, k->entity, "/deletedAt"))
         return tl_stand_for(run, &k->doc);
@@ -147,7 +146,7 @@ int gone(struct tl_run *run, const struct args *a, const struct type *t, const s
         if (rc == TL_NOTFOUND)
             rc = known_find(run, a->url, t, &k);
         if (rc != TL_NOTFOUND)
-            return rc ? rc : put_missed(run, a, t, &k, status);
+            return rc ? rc : gone_missed(run, a, t, &k, status);
     }
     if (res->body.len &&
         (rc = gone_put(run, "absent", t, res, text_format(run, ",\"absent\":{\"status\":%d}", status))))

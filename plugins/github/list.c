@@ -160,6 +160,39 @@ static int visit_element(struct tl_run *run, const struct args *a, const struct 
                                   : TL_OK;
 }
 
+/* Is everything that the list holds named on its pages, so that what is named no more is gone? Feeds end somewhere. */
+static bool is_complete(const struct args *a, const struct type *element) {
+    return element && a->within && (element->flags & TYPE_WHOLE) && !(element->flags & TYPE_FIXED) &&
+           strcmp(element->name, "event") != 0 && strcmp(element->name, "status") != 0;
+}
+
+static bool is_here(struct tl_run *run, const struct tl_element *e, const char *urn) {
+    struct tl_json all, item = {0};
+    if (!e->entities || run->host->json(run, (struct tl_span){e->entities, strlen(e->entities)}, "", &all))
+        return false;
+    while (run->host->json_next(run, &all, &item) == TL_OK) {
+        const char *self = json_text(run, &item, "/links/self/href");
+        if (self && strcmp(self, urn) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* At the end of a list: what was on it in an earlier crawl, and is not now, is asked for by itself. It may be gone. */
+static int look_for_missed(struct tl_run *run, const struct args *a, const struct type *element, const char *of,
+                           const struct tl_element *e) {
+    const char *siblings = text_format(run, "%s:%s", of, element->plural);
+    struct tl_list missed = {0};
+    int rc = siblings ? tl_unseen(run, siblings, &missed) : TL_FAILED;
+    for (size_t i = 0; i + 1 < missed.count && !rc; i += 2) {
+        const struct child c = {
+            .name = element->name, .type = element->name, .url = missed.item[i + 1], .of = of, .urn = missed.item[i]};
+        if (!is_here(run, e, c.urn))
+            rc = visit_child(run, a, &c, VISIT_SELF, NULL, a->within);
+    }
+    return rc == TL_UNSUPPORTED ? TL_OK : rc;
+}
+
 int list_visit(struct tl_run *run, const struct args *a, const struct type *t, const struct tl_element *e) {
     struct tl_json body = {.raw = e->data}, list, item = {0};
     const struct type *element = type_find(t->element);
@@ -175,8 +208,10 @@ int list_visit(struct tl_run *run, const struct args *a, const struct type *t, c
         while (!rc && run->host->json_next(run, &list, &item) == TL_OK)
             if (item.type == TL_JSON_OBJECT)
                 rc = visit_element(run, a, element, &item, &c, strcmp(reach, "self") == 0);
-    if (rc || !(next = next_page(run, a, metadata_text(run, e->entity, "/headers/link"), url, &loop)))
+    if (rc)
         return rc;
+    if (!(next = next_page(run, a, metadata_text(run, e->entity, "/headers/link"), url, &loop)))
+        return of && !loop && is_complete(a, element) ? look_for_missed(run, a, element, of, e) : TL_OK;
     const struct child page = {.name = t->name,
                                .type = t->name,
                                .url = next,

@@ -9,7 +9,7 @@ from lib import *  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 from github_hub import *  # noqa: E402
 
-R = "urn:repo:4242"
+R, AT = "urn:repo:4242", "/repos/acme/rocket"
 ISSUES = {"repo": {"issues": {}}}
 
 
@@ -175,6 +175,34 @@ def failures_of_one_thing():
     w.api.close()
 
 
+def vanished():
+    one, two, three, four = (issue(3000 + n, n, by=None) for n in (1, 2, 3, 4))
+    lists = {"repo": {"issues": {}, "labels": {}}}
+    w = Hub({AT: repo(), AT + "/issues?state=all": Answer([one, two], Link=link(next=AT + "/issues?after=2")), AT + "/issues?after=2": [three, four],
+             AT + "/issues/3": three, AT + "/labels": [{"id": 11, "url": "{api}" + AT + "/labels/bug"}]})
+    w.go(w.line(AT, follow=lists))
+    w.api.table.update({AT + "/issues?state=all": Answer([one], Link=link(next=AT + "/issues?after=2")), AT + "/issues?after=2": [four], AT + "/labels": [],
+                        AT + "/issues/2": Answer(b"{}", 301, Location="{api}/repositories/5/issues/9"), "/repositories/5/issues/9": issue(9009, 9, by=None)})
+    w.api.forget()
+    r = w.go(w.line(AT, follow=lists))
+    ends_well(w, "vanished", r)
+    eq("what a list names no more is asked for by itself, once", sorted(p for p, _ in w.api.asked() if "?" not in p),
+       sorted([AT, AT + "/issues/2", "/repositories/5/issues/9", AT + "/issues/3", AT + "/labels/bug"]))
+    gone = lambda: {x["urn"].removeprefix(R): x["deleted_at"] is not None for x in w.sql("SELECT urn, deleted_at FROM links WHERE name = 'self' AND is_latest AND urn NOT LIKE '%:page:%'")}
+    eq("moved elsewhere, and not found: gone; there by itself: not", gone(),
+       {"": False, ":issue:3001": False, ":issue:3002": True, ":issue:3003": False, ":issue:3004": False, ":label:11": True})
+    reasons = {u.removeprefix(R): m["reason"] for u, m in w.entities(r.root).items() if "deletedAt" in m}
+    eq("and why", reasons, {":issue:3002": "301", ":label:11": "404"})
+    eq("links: those that are gone are left out", [len(w.tl("links", *o, R, "issues").out.splitlines()) for o in ((), ("--deleted",))], [3, 4])
+    w.api.forget()
+    third = w.go(w.line(AT, follow=lists))
+    eq("gone once, it is not asked for again", [p for p, _ in w.api.asked() if p in (AT + "/issues/2", AT + "/labels/bug")], [])
+    w.api.table[AT + "/labels"] = [{"id": 11, "url": "{api}" + AT + "/labels/bug"}]
+    w.go(w.line(AT, follow=lists))
+    eq("back on its list, it is there again", gone()[":label:11"], False)
+    w.api.close()
+
+
 def g13_numbers():
     w = Hub({"/repos/acme/rocket": b'{"id":9007199254740993,"url":"{api}/repos/acme/rocket","owner":{"id":18446744073709551615,"login":"acme"},"x":1e400,"y":[]}',
              "/repos/acme/rocket/issues?state=all": [issue(9007199254740995, 1, title="\U0001d4d0\u0000\ud83d".encode("utf-16", "surrogatepass").decode("utf-16", "replace"))]})
@@ -188,4 +216,4 @@ def g13_numbers():
     w.api.close()
 
 
-main(g8_unchanged, g8b_reprocess, relations, g9_rename, g10_gone, g10_missing, g10_unavailable, failures_of_one_thing, g13_numbers)
+main(g8_unchanged, g8b_reprocess, relations, g9_rename, g10_gone, g10_missing, g10_unavailable, failures_of_one_thing, vanished, g13_numbers)
