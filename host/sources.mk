@@ -192,6 +192,8 @@ host_libhost_a_SOURCES += \
 	host/engine/cache_folder.h \
 	host/engine/check.c \
 	host/engine/check.h \
+	host/engine/check_convert.c \
+	host/engine/check_convert.h \
 	host/engine/close.c \
 	host/engine/close.h \
 	host/engine/compact.c \

@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "engine/args.h"
+#include "engine/check_convert.h"
 #include "engine/confine.h"
 #include "engine/elf.h"
 #include "engine/plain.h"
@@ -37,6 +38,7 @@ enum {
     CHILDREN_MAX = 1000 /* the leash's default fan-out */
 };
 
+#define DOCUMENT "document.json" /* in the folder beside */
 struct check {
     FILE *out;
     const char *file, *folder;
@@ -78,6 +80,15 @@ static size_t open_descriptors(void) {
     return n;
 }
 
+/* For the checks of convert, which do not run here. */
+static void leave_document(const struct check *c, const struct buf *document) {
+    AUTO_BUF struct buf path = BUF_INIT;
+    buf_printf(&path, "%s/" DOCUMENT, c->beside);
+    AUTO_CLOSE int fd = open(path.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, buf_span(document).ptr, document->len) != (ssize_t)document->len)
+        unlink(path.data);
+}
+
 static void run_here(const struct check *c, enum plain_fault fault, size_t memory, struct plain_programs *programs,
                      const struct confine *confine, struct verdict *v) {
     struct plain_options o = {.file = c->file,
@@ -105,6 +116,8 @@ static void run_here(const struct check *c, enum plain_fault fault, size_t memor
     v->fetches = r.fetches;
     v->document_bytes = r.document.len;
     v->document = hash_sha256(r.document.data ? r.document.data : "", r.document.len);
+    if (fault == PLAIN_SOUND && !memory)
+        leave_document(c, &r.document);
     snprintf(v->text, sizeof v->text, "%.399s", v->rc ? why.text : r.error);
     plain_result_free(&r);
 }
@@ -261,6 +274,30 @@ static bool check_collect(struct check *c) {
     return came;
 }
 
+/* Its document as rows of a table: by its own convert, or one for each data element. */
+static void check_items(struct check *c) {
+    AUTO_BUF struct buf path = BUF_INIT, document = BUF_INIT, name = BUF_INIT, advice = BUF_INIT;
+    struct check_rows one, two;
+    struct fail why = FAIL_INIT;
+    const char *own = c->plugin.can_convert ? c->file : NULL;
+    const int64_t deadline_us = (int64_t)DEADLINE_S * 1000000;
+    buf_printf(&path, "%s/" DOCUMENT, c->beside);
+    AUTO_FCLOSE FILE *file = fopen(path.data, "re");
+    for (size_t n = 1; file && n && buf_reserve(&document, 65536); document.len += n)
+        n = fread(document.data + document.len, 1, 65536, file);
+    if (!document.len)
+        return; /* it made none */
+    int rc = check_convert(own, buf_span(&c->options), deadline_us, buf_span(&document), &one, &why);
+    bool again = !rc && !check_convert(own, buf_span(&c->options), deadline_us, buf_span(&document), &two, &why);
+    buf_printf(&name, "convert: %s gives %lld items of its document", own ? "its own" : "the host's",
+               (long long)(rc ? 0 : one.count));
+    buf_printf(&advice, "%s", why.text);
+    ok(c, !rc, rc ? "convert: gives items of its document" : name.data, advice.data);
+    ok(c, again && one.count == two.count && memcmp(&one.sum, &two.sum, sizeof one.sum) == 0,
+       "convert: twice the same, row for row",
+       "an item may depend on the document alone: not on time, chance or memory");
+}
+
 static void check_hostile(struct check *c) {
     for (int fault = PLAIN_CUT; fault < PLAIN_FAULTS; fault++) {
         struct verdict v;
@@ -407,6 +444,7 @@ int check_collector(const char *file, const char *folder, FILE *out) {
     if (read_payload(&c) == TL_OK) {
         check_config(&c);
         if (c.plugin.can_collect && check_collect(&c)) {
+            check_items(&c);
             check_hostile(&c);
             check_memory(&c);
             check_valgrind(&c);

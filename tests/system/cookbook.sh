@@ -54,7 +54,7 @@ fixture cook_new 1 $api/list "$json" '{"items":[{"id":9007199254740993,"url":"/a
 payload cook_json "{\"url\":\"$api/prices\"}"
 fixture cook_json 1 $api/prices "$json" '{"items":[{"id":9007199254740993,"price":1.10},{"id":2},{"id":18446744073709551615,"price":2e1}]}'
 payload cook_convert "{\"url\":\"$api/mine\"}"
-fixture cook_convert 1 $api/mine "$json" '{"mine":true}'
+fixture cook_convert 1 $api/mine "$json" '[{"mine":1},{"mine":2},9007199254740993]'
 
 # ---- each block by itself
 
@@ -97,6 +97,8 @@ ok $? "cook_paging: is bounded, and says so" short.json short.err
 TROTLINE_PLUGINS=$tmp/plugins "$trotline" plugins show cook_convert >convert.out 2>&1
 grep -q '^does  *collect convert' convert.out
 ok $? "cook_convert: what it has is shown" convert.out
+grep -q '^ok .*convert: its own gives 3 items' cook_convert.out && grep -q "^ok .*convert: the host's gives [1-9]" cook_json.out
+ok $? "cook_convert: a row for each entry of its list" cook_convert.out
 
 # ---- a real host: what is sent, and what is remembered
 
