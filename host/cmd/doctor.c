@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -230,6 +231,27 @@ static bool in_path(const char *program) {
     return false;
 }
 
+/* Of those that the installation chooses itself, whether each may be run. */
+static void check_programs(struct doctor *d, const struct plugin *p) {
+    const struct config_collector *own = config_collector(&d->open.config, p->name);
+    struct tl_json list, item = {0};
+    for (size_t k = 0; p->program && p->program[k]; k++) {
+        if (strcmp(p->program[k], "*") != 0) {
+            if (!in_path(p->program[k]))
+                tell(d, "program", NOTE, 0, "%s needs %s, which is not installed", p->name, p->program[k]);
+            continue;
+        }
+        if (!own || !own->options.len || json_find(own->options, "/programs", &list))
+            continue;
+        while (json_next(&list, &item) == TL_OK) {
+            AUTO_BUF struct buf path = BUF_INIT;
+            struct fail why = FAIL_INIT;
+            if (json_text(&item, &path) == TL_OK && path.len && loader_program(path.data, &why))
+                tell(d, "program", NOTE, 0, "%s cannot run %.300s: %s", p->name, path.data, why.text);
+        }
+    }
+}
+
 static void check_plugins(struct doctor *d) {
     struct plugin_set *set = &d->open.plugins;
     const char *const *folders = d->open.config.plugins;
@@ -243,9 +265,7 @@ static void check_plugins(struct doctor *d) {
         const struct plugin *p = &set->plugin[i];
         tell(d, "collector", SOUND, 0, "%s %s (%s%s%s)", p->name, p->version, p->file ? p->file : "built in",
              p->shadowed_by ? "; not used: shadowed by " : "", p->shadowed_by ? p->shadowed_by : "");
-        for (size_t k = 0; p->program && p->program[k]; k++)
-            if (!in_path(p->program[k]))
-                tell(d, "program", NOTE, 0, "%s needs %s, which is not installed", p->name, p->program[k]);
+        check_programs(d, p);
     }
     for (size_t i = 0; i < set->refused_count; i++)
         tell(d, "collector", UNSOUND, EXIT_PLUGIN, "%s: %s", set->refused[i].file, set->refused[i].reason);

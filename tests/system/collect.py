@@ -122,6 +122,11 @@ def kit():
     (w.dir / "kit/options.json").unlink()
     r = w.tl("check", "--folder", w.dir / "kit", w.dir / "plugins/exec.so")
     ok("without options no program is allowed", r.code == 1 and "not among the programs" in r.out, r.out)
+    r = w.tl("doctor")
+    ok("doctor has nothing to say about programs that may be run", r.code == 0 and not re.search("^program ", r.out, re.M), r.out)
+    os.chmod(w.dir / "programs/good", 0o777)
+    r = w.tl("doctor")
+    ok("and names one that may not", r.code == 0 and re.search("^program *note *exec cannot run .*/programs/good: .*written by others", r.out, re.M), r.out)
     none("nothing is left in the collector's cache folder", (w.dir / ".cache/trotline/collectors/exec").rglob("*"))
 
 
