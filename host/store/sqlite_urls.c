@@ -5,8 +5,9 @@
 #include "store/sqlite.h"
 
 int store_host_state(struct store *s, int64_t host, struct store_host_state *out) {
-    sqlite3_stmt *st = sqlite_sql(s, SQL_HOST_STATE,
-                                  "SELECT delay_us, until_us, robots, robots_us, robots_text, robots_tls FROM host WHERE key = ?1");
+    sqlite3_stmt *st =
+        sqlite_sql(s, SQL_HOST_STATE,
+                   "SELECT delay_us, until_us, robots, robots_us, robots_text, robots_tls FROM host WHERE key = ?1");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
@@ -39,10 +40,12 @@ int store_host_pace(struct store *s, int64_t host, int64_t delay_us, int64_t unt
 }
 
 int store_host_robots(struct store *s, int64_t host, bool tls, int robots, struct tl_span text) {
-    sqlite3_stmt *st = sqlite_writing(s)
-                           ? sqlite_sql(s, SQL_HOST_ROBOTS,
-                                        "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4, robots_tls = ?5 WHERE key = ?1")
-                           : NULL;
+    sqlite3_stmt *st =
+        sqlite_writing(s)
+            ? sqlite_sql(
+                  s, SQL_HOST_ROBOTS,
+                  "UPDATE host SET robots = ?2, robots_us = ?3, robots_text = ?4, robots_tls = ?5 WHERE key = ?1")
+            : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, host);
