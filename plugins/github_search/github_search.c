@@ -10,7 +10,8 @@
 
 #include "stars.h"
 
-enum { PER_PAGE = 100, PAGES_MAX = 10, WAIT_MAX_S = 120, WAITS_MAX = 3, ENTRIES_MAX = 20000, QUERY_MAX = 1000 };
+enum { PER_PAGE = 100, PAGES_MAX = 10, ENTRIES_MAX = 20000, QUERY_MAX = 1000 };
+enum { SECOND = 1000000, SECONDARY = 60 * SECOND, SLEEP_MOST = 90 * SECOND, DAY = 86400 };
 
 struct args {
     const char *shard, *query, *api;
@@ -49,6 +50,7 @@ struct search {
     struct entry *entry;
     size_t count, room;
     int calls, waits;
+    int64_t slept;     /* in all */
     int64_t remaining; /* -1: not said */
     bool incomplete;
 };
@@ -68,20 +70,20 @@ static int64_t number(const char *text, int64_t otherwise) {
     return text && end != text ? n : otherwise;
 }
 
-/* Is it a limit, and how many seconds are to be waited? 403 means other things, too. */
-static bool is_limit(struct tl_run *run, const struct tl_response *res, int64_t *seconds) {
-    const char *after = header(res, "retry-after"), *message = tl_json_get(run, res->body, "/message");
-    int64_t now = run->host->now_us(run) / 1000000, reset = number(header(res, "x-ratelimit-reset"), 0);
-    if (res->status != 403 && res->status != 429)
-        return false;
-    *seconds = 60; /* a secondary limit that says nothing more */
-    if (after)
-        *seconds = number(after, 60);
-    else if (number(header(res, "x-ratelimit-remaining"), -1) == 0 && reset > now)
-        *seconds = reset - now + 1;
-    else
-        return res->status == 429 || (message && strcasestr(message, "rate limit"));
-    return true;
+/* Until when nothing more may be asked (microseconds); 0: it is no limit. 403 means other things, too. */
+static int64_t limited(struct tl_run *run, const struct tl_response *res) {
+    int64_t now = run->host->now_us(run), after = tl_retry_after(run, res);
+    int64_t reset = number(header(res, "x-ratelimit-reset"), 0);
+    const char *message = tl_json_get(run, res->body, "/message");
+    if (res->status != 403 && res->status != 429 && res->status != 503)
+        return 0;
+    if (after >= 0)
+        return now + after;
+    if (res->status == 503)
+        return 0;
+    if (number(header(res, "x-ratelimit-remaining"), -1) == 0 && reset > now / SECOND && reset < now / SECOND + DAY)
+        return (reset + 1) * SECOND;
+    return res->status == 429 || (message && strcasestr(message, "rate limit")) ? now + SECONDARY : 0;
 }
 
 static int refused(struct tl_run *run, const struct tl_response *res) {
@@ -95,22 +97,23 @@ static int ask(struct search *s, const char *url, struct tl_response *res) {
                                         {"X-GitHub-Api-Version", "2022-11-28", NULL},
                                         {"Authorization", "Bearer ", s->args->token}};
     for (;;) {
-        int64_t seconds;
-        int rc = tl_fetch(
-            s->run,
-            TL_REQUEST(.kind = TL_API_REQUEST, .url = url, .headers = headers, .header_count = s->args->token ? 3 : 2),
-            res);
+        int rc = tl_fetch(s->run,
+                          TL_REQUEST(.kind = TL_API_REQUEST, .url = url, .headers = headers,
+                                     .header_count = s->args->token ? 3 : 2, .flags = TL_OWN_WAITS),
+                          res);
         s->calls++;
         if (rc)
             return rc;
         s->remaining = number(header(res, "x-ratelimit-remaining"), s->remaining);
         if (res->status == 200)
             return res->truncated ? tl_fail(s->run, TL_FAILED, "the answer of %s is too long", res->url) : TL_OK;
-        if (!is_limit(s->run, res, &seconds))
+        int64_t until = limited(s->run, res), wait = until - s->run->host->now_us(s->run);
+        if (!until)
             return refused(s->run, res);
-        if (++s->waits > WAITS_MAX || seconds > WAIT_MAX_S)
-            return tl_fail(s->run, TL_RETRY, "GitHub's rate limit: nothing more for %lld s", (long long)seconds);
-        rc = tl_sleep(s->run, (seconds < 1 ? 1 : seconds) * 1000);
+        s->waits++;
+        if ((s->slept += wait) > SLEEP_MOST)
+            return tl_later(s->run, res->url, until, "GitHub's rate limit is reached");
+        rc = tl_sleep(s->run, wait > 0 ? wait / 1000 + 1 : 1);
         if (rc)
             return rc;
     }
@@ -149,27 +152,6 @@ static int read_page(struct search *s, const struct tl_response *res) {
     while (!rc && (rc = s->run->host->json_next(s->run, &items, &item)) == TL_OK)
         rc = add_entry(s, &item);
     return rc == TL_NOTFOUND ? TL_OK : rc;
-}
-
-/* The address behind rel="next" in a Link header (RFC 8288), as GitHub writes it. */
-static const char *next_of(struct search *s, const struct tl_response *res) {
-    const char *link = header(res, "link"), *absolute;
-    for (const char *at = link; at && (at = strchr(at, '<'));) {
-        const char *end = strchr(at, '>'), *stop = end ? strchr(end, '<') : NULL;
-        const char *rel = end ? strstr(end, "rel=\"next\"") : NULL;
-        if (!end)
-            return NULL;
-        if (rel && (!stop || rel < stop)) {
-            size_t len = (size_t)(end - at - 1);
-            char *url = tl_alloc(s->run, len + 1);
-            if (!url)
-                return NULL;
-            memcpy(url, at + 1, len);
-            return tl_url(s->run, res->url, url, &absolute) == TL_OK ? absolute : NULL;
-        }
-        at = end;
-    }
-    return NULL;
 }
 
 /* ---- what is asked ---- */
@@ -217,7 +199,8 @@ static int search(struct search *s, const char *topic) {
             rc = read_page(s, &res);
         if (rc)
             return rc;
-        relative = next_of(s, &res);
+        if (tl_link_header(s->run, header(&res, "link"), res.url, "next", &relative))
+            relative = NULL;
     }
     return TL_OK;
 }

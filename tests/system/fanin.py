@@ -399,6 +399,24 @@ def shards():
     site.close()
 
 
+def what_is_documented_is_true():
+    """The files of the how-to and of the examples are read, and the lines checked, as they stand there."""
+    source = Path(os.environ.get("TROTLINE_SOURCE") or Path(__file__).resolve().parents[2])
+    blocks = re.findall(r"```yaml\n(.*?)```", (source / "docs/howto/digest.md").read_text(), re.S)
+    eq("the how-to has three files", len(blocks), 3)
+    w = world()
+    w.configure(blocks[2].replace("/etc/trotline/github.token", "token"))
+    (w.dir / "token").write_text("x")
+    os.chmod(w.dir / "token", 0o600)
+    for name, text in (("how-to", blocks[1]), ("example", (source / "conf/crawls/digest.yml").read_text())):
+        (w.dir / "sources.yml").write_text(blocks[0])
+        (w.dir / f"{name}.yml").write_text(text)
+        r = w.tl("run", "--plan", w.dir / f"{name}.yml", "--set", "fanin.week=2026-W23")
+        eq(f"{name}: its lines are understood", (r.code, r.err), (0, ""))
+    r = w.tl("run", "--plan", w.dir / "how-to.yml", "--set", "fanin.week=2025-W53")
+    ok("how-to: a week that does not exist is refused", r.code == 3 and "2026-W23" in r.err, r)
+
+
 def legs_keep_the_contract():
     """The contract test, with a run context; and one leg by hand."""
     site, w = Site(script=FEEDS), world()
@@ -423,4 +441,4 @@ def legs_keep_the_contract():
     site.close()
 
 
-main(sources_become_legs, apart_and_together, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards, legs_keep_the_contract)
+main(sources_become_legs, apart_and_together, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards, what_is_documented_is_true, legs_keep_the_contract)
