@@ -158,7 +158,7 @@ static int add_documents(struct fanin *f, struct store *s, struct lake *lake, co
         if (!rc)
             rc = lake_read(lake, p.path[i], &text, why);
         if (!rc)
-            legs_add_text(f, p.path[i], buf_span(&text));
+            legs_add_text(f, p.path[i], buf_span(&text), lake);
         free(p.path[i]);
     }
     free(p.path);

@@ -3,21 +3,64 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "lake/lake.h"
 
 struct gathering {
     struct fanin *fanin;
     const char *file;
+    struct tl_span document;
+    struct lake *lake;
 };
+
+static bool text_member(const struct tl_json *object, const char *key, struct buf *out) {
+    struct tl_json value;
+    buf_reset(out);
+    return json_get(object, key, &value) == TL_OK && value.type == TL_JSON_STRING && json_text(&value, out) == TL_OK &&
+           strlen(buf_span(out).ptr) == out->len;
+}
+
+/* The path below the lake of an attachment of this name. */
+static int find_attachment(struct tl_span document, const char *name, struct buf *path) {
+    AUTO_BUF struct buf other = BUF_INIT;
+    struct tl_json all, at = {0};
+    if (json_find(document, "/attachments", &all))
+        return TL_NOTFOUND;
+    while (json_next(&all, &at) == TL_OK)
+        if (text_member(&at, "name", &other) && strcmp(buf_span(&other).ptr, name) == 0 &&
+            text_member(&at, "path", path))
+            return TL_OK;
+    return TL_NOTFOUND;
+}
+
+/* Attachments lie beside their document, in the folder of its result: FOLDER/RESULT_ID/NAME. */
+static int read_beside(const char *file, const char *path, struct buf *out) {
+    AUTO_BUF struct buf where = BUF_INIT;
+    const char *slash = strrchr(file, '/'), *at = path + strlen(path);
+    int parts = 0;
+    while (at > path && !(at[-1] == '/' && ++parts == 2))
+        at--;
+    if (strstr(at, "../") || strcmp(at, "..") == 0 || strncmp(at, "./", 2) == 0)
+        return TL_INVALID;
+    buf_add(&where, file, slash ? (size_t)(slash - file) + 1 : 0);
+    buf_text(&where, at);
+    return file_read(where.data, LEGS_FILE_MAX, out, NULL);
+}
+
+static int read_attachment(const struct gathering *g, const struct document_part *part, struct buf *out) {
+    AUTO_BUF struct buf name = BUF_INIT, path = BUF_INIT;
+    if (!text_member(&part->element, "attachment", &name) || find_attachment(g->document, name.data, &path))
+        return TL_NOTFOUND;
+    return g->lake ? lake_read(g->lake, path.data, out, NULL) : read_beside(g->file, path.data, out);
+}
 
 static int each_part(void *ctx, const struct document_part *part) {
     struct gathering *g = ctx;
     struct tl_json name;
-    AUTO_BUF struct buf bytes = BUF_INIT;
+    AUTO_BUF struct buf bytes = {.max = LEGS_FILE_MAX};
     if (json_get(&part->dataset, "name", &name) || !span_eq(name.raw, "\"" LEGS_DATASET "\""))
         return TL_OK;
-    document_bytes(part, &bytes); /* what cannot be read is refused as an artifact */
-    fanin_add(g->fanin, g->file, buf_span(&bytes));
+    if (document_bytes(part, &bytes) == TL_NOTFOUND)
+        read_attachment(g, part, &bytes);
+    fanin_add(g->fanin, g->file, buf_span(&bytes)); /* what could not be read is refused as an artifact */
     return TL_OK;
 }
 
@@ -26,8 +69,8 @@ static bool is_document(struct tl_span text) {
     return text.len > sizeof start && memcmp(text.ptr, start, sizeof start - 1) == 0;
 }
 
-void legs_add_text(struct fanin *f, const char *file, struct tl_span text) {
-    struct gathering g = {f, file};
+void legs_add_text(struct fanin *f, const char *file, struct tl_span text, struct lake *lake) {
+    struct gathering g = {f, file, text, lake};
     if (!is_document(text) || document_each(text, each_part, &g))
         fanin_add(f, file, text);
 }
@@ -36,6 +79,6 @@ int legs_add_file(struct fanin *f, const char *path, struct fail *why) {
     AUTO_BUF struct buf text = BUF_INIT;
     int rc = file_read(path, LEGS_FILE_MAX, &text, why);
     if (!rc)
-        legs_add_text(f, path, buf_span(&text));
+        legs_add_text(f, path, buf_span(&text), NULL);
     return rc;
 }

@@ -5,11 +5,13 @@
 #define TROTLINE_ENGINE_LEGS_H
 #include "base/fail.h"
 #include "fanin/fanin.h"
+#include "lake/lake.h"
 
 #define LEGS_DATASET "artifact" /* the dataset of a document that holds one */
 enum { LEGS_FILE_MAX = 256 << 20 };
 
-/* An artifact, or a document with one. */
-void legs_add_text(struct fanin *f, const char *file, struct tl_span text);
+/* An artifact, or a document with one; in its place below the lake, or with lake NULL as a file with what lies beside
+ * it. */
+void legs_add_text(struct fanin *f, const char *file, struct tl_span text, struct lake *lake);
 int legs_add_file(struct fanin *f, const char *path, struct fail *why);
 #endif

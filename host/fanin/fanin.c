@@ -92,13 +92,14 @@ void fanin_free(struct fanin *f) {
 }
 
 void fanin_add(struct fanin *f, const char *file, struct tl_span text) {
-    if (f->leg_count >= FANIN_ARTIFACTS) {
-        fanin_note(&f->closed, "more than %d artifacts", FANIN_ARTIFACTS);
+    if (f->leg_count >= FANIN_ARTIFACTS || f->bytes > FANIN_BYTES || text.len > FANIN_BYTES - f->bytes) {
+        fanin_note(&f->closed, "more than %d artifacts, or over 1 GiB of them", FANIN_ARTIFACTS);
         return;
     }
     MEM_GROW(f->leg, f->leg_count, f->leg_room);
     struct leg *leg = &f->leg[f->leg_count++];
     leg_read(f->context, file, text, leg);
+    f->bytes += leg->json.len;
     if (leg->rejected)
         log_warn("%s is no artifact to be merged: %s", file, leg->reason);
 }

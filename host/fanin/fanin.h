@@ -17,7 +17,7 @@ struct fanin_plan { /* what SOURCES.yml says; sources in the order of their prio
     const struct fanin_member *source, *shard;
     size_t source_count, shard_count;
 };
-enum { FANIN_ARTIFACTS = 10000, FANIN_WARNINGS = 1000 };
+enum { FANIN_ARTIFACTS = 10000, FANIN_WARNINGS = 1000, FANIN_BYTES = 1 << 30 };
 
 struct fanin;
 /* Both are borrowed until fanin_free. */

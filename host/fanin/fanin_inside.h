@@ -31,7 +31,7 @@ struct fanin_side { /* sources with their articles, or shards with their reposit
 struct fanin {
     const struct context *context;
     struct leg *leg;
-    size_t leg_count, leg_room;
+    size_t leg_count, leg_room, bytes;
     struct fanin_side news, github;
     struct fanin_texts closed, both; /* both: warnings of both sides, once merged */
     struct buf news_json, github_json, diagnostics;

@@ -52,7 +52,8 @@ struct reading {
     int64_t started_us, fetch_us;
     const char *url;     /* of the feed, after redirects */
     struct tl_span json; /* the feed */
-    struct text articles;
+    const char *source;  /* as JSON */
+    struct text articles, visible, links;
     size_t fetched, relevant, kept, doubled;
 };
 enum { RELEVANT = 40, PER_KEYWORD = 20, FOR_REPOSITORY = 20 }; /* hundredths */
@@ -78,7 +79,7 @@ static int put_artifact(struct reading *r, const char *status) {
     if (!r->has_context)
         return TL_OK;
     text_put(&t, "{\"source_id\":");
-    text_put(&t, tl_json_quote(r->run, (struct tl_span){r->args->source, strlen(r->args->source)}));
+    text_put(&t, r->source);
     text_put(&t, ",\"status\":\"");
     text_put(&t, status);
     text_put(&t, strcmp(status, "failed") == 0 ? "\"" : "\",\"error\":null");
@@ -128,53 +129,59 @@ static int score_of(const char *text, const struct tl_list *keywords, bool repos
     return score > 100 ? 100 : score;
 }
 
-/* The address of an entry: its link, else an id that is one. Raw JSON. */
-static struct tl_span address_of(struct tl_run *run, struct tl_span entry) {
-    struct tl_json link, id;
-    if (run->host->json(run, entry, "/link", &link) == TL_OK && link.type == TL_JSON_STRING)
-        return link.raw;
-    if (run->host->json(run, entry, "/id", &id) == TL_OK && id.type == TL_JSON_STRING &&
-        (strncmp(id.raw.ptr, "\"http://", 8) == 0 || strncmp(id.raw.ptr, "\"https://", 9) == 0))
-        return id.raw;
-    return (struct tl_span){"\"\"", 2};
+/* A member of the entry that is a text, as it is written in JSON; else `otherwise`. */
+static struct tl_span written(struct tl_run *run, struct tl_span entry, const char *pointer, const char *otherwise) {
+    struct tl_json value;
+    if (run->host->json(run, entry, pointer, &value) == TL_OK && value.type == TL_JSON_STRING)
+        return value.raw;
+    return (struct tl_span){otherwise, strlen(otherwise)};
 }
 
-/* The texts of an entry: `visible` for words, `raw` for links. */
-static void texts_of(struct tl_run *run, struct tl_span entry, struct text *visible, struct text *raw) {
+/* The address of an entry: its link, else an id that is one. */
+static struct tl_span address_of(struct tl_run *run, struct tl_span entry) {
+    struct tl_span link = written(run, entry, "/link", ""), id = written(run, entry, "/id", "\"\"");
+    if (link.len)
+        return link;
+    bool is_url = strncmp(id.ptr, "\"http://", 8) == 0 || strncmp(id.ptr, "\"https://", 9) == 0;
+    return is_url ? id : (struct tl_span){"\"\"", 2};
+}
+
+/* The texts of an entry: `visible` for words, `links` for repositories. */
+static void texts_of(struct reading *r, struct tl_span entry) {
     static const char *const parts[] = {"/title", "/summary", "/content"};
-    text_put(visible, "");
-    text_put(raw, tl_json_get(run, entry, "/link"));
+    r->visible.len = r->links.len = 0; /* their memory is used again */
+    text_put(&r->visible, "");
+    text_put(&r->links, "");
+    text_put(&r->links, tl_json_get(r->run, entry, "/link"));
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *part = tl_json_get(run, entry, parts[i]);
+        const char *part = tl_json_get(r->run, entry, parts[i]);
         if (!part)
             continue;
-        match_visible(visible, part);
-        text_put(raw, " ");
-        text_put(raw, part);
+        match_visible(&r->visible, part);
+        text_put(&r->links, " ");
+        text_put(&r->links, part);
     }
 }
 
-static void add_article(struct reading *r, struct tl_span entry, const char *published) {
-    struct tl_run *run = r->run;
-    struct text visible = {.run = run}, raw = {.run = run}, *out = &r->articles;
+static void add_article(struct reading *r, struct tl_span entry, struct tl_span published) {
+    struct text *out = &r->articles;
     struct repositories found = {.count = 0};
-    const char *title = tl_json_get(run, entry, "/title");
     char score[40];
-    texts_of(run, entry, &visible, &raw);
-    if (visible.full || raw.full) {
+    texts_of(r, entry);
+    if (r->visible.full || r->links.full) {
         out->full = true;
         return;
     }
-    match_repositories(raw.at, &found);
-    int hundredths = score_of(visible.at, asked(&r->args->keywords, &r->options->keywords), found.count > 0);
+    match_repositories(r->links.at, &found);
+    int hundredths = score_of(r->visible.at, asked(&r->args->keywords, &r->options->keywords), found.count > 0);
     text_put(out, r->kept ? ",{\"url\":" : "{\"url\":");
-    text_span(out, address_of(run, entry));
+    text_span(out, address_of(r->run, entry));
     text_put(out, ",\"title\":");
-    text_put(out, tl_json_quote(run, (struct tl_span){title ? title : "", title ? strlen(title) : 0}));
+    text_span(out, written(r->run, entry, "/title", "\"\""));
     text_put(out, ",\"published\":");
-    text_put(out, published ? tl_json_quote(run, (struct tl_span){published, strlen(published)}) : "null");
+    text_span(out, published);
     text_put(out, ",\"source\":");
-    text_put(out, tl_json_quote(run, (struct tl_span){r->args->source, strlen(r->args->source)}));
+    text_put(out, r->source);
     snprintf(score, sizeof score, ",\"relevance_score\":%d.%02d", hundredths / 100, hundredths % 100);
     text_put(out, score);
     text_put(out, ",\"github_urls\":[");
@@ -184,7 +191,7 @@ static void add_article(struct reading *r, struct tl_span entry, const char *pub
         text_put(out, "\"");
     }
     text_put(out, "],\"entities\":[");
-    put_names(r, visible.at, asked(&r->args->entities, &r->options->entities));
+    put_names(r, r->visible.at, asked(&r->args->entities, &r->options->entities));
     text_put(out, "]}");
     r->kept++;
     r->relevant += hundredths >= RELEVANT;
@@ -203,10 +210,10 @@ static int read_entry(struct reading *r, struct tl_span entry) {
                                .data_url = r->url));
     if (rc || !r->has_context)
         return rc;
-    const char *published = tl_json_get(run, entry, "/published");
-    if (!published)
-        published = tl_json_get(run, entry, "/updated");
-    if (published ? within(r, published) : strcmp(r->args->undated, "keep") == 0)
+    struct tl_span updated = written(run, entry, "/updated", "null"), published = written(run, entry, "/published", "");
+    if (!published.len)
+        published = updated;
+    if (*published.ptr == '"' ? within(r, published.ptr + 1) : strcmp(r->args->undated, "keep") == 0)
         add_article(r, entry, published);
     return TL_OK;
 }
@@ -287,7 +294,12 @@ static int read_feed(struct reading *r, const struct tl_response *res) {
 /* ---- collecting ---- */
 
 static int collect(void *self, struct tl_run *run, const void *arg) {
-    struct reading r = {.run = run, .args = arg, .options = self, .articles = {.run = run}};
+    struct reading r = {.run = run,
+                        .args = arg,
+                        .options = self,
+                        .articles = {.run = run},
+                        .visible = {.run = run},
+                        .links = {.run = run}};
     struct tl_response res = TL_RESPONSE_INIT;
     r.context.struct_size = sizeof r.context;
     int rc = tl_run_context(run, &r.context);
@@ -296,6 +308,8 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     r.has_context = !rc;
     if (r.has_context && !(r.args->source && *r.args->source))
         return tl_fail(run, TL_FAILED, "this crawl has a run context, so the line needs the argument `source`");
+    if (r.has_context && !(r.source = tl_json_quote(run, (struct tl_span){r.args->source, strlen(r.args->source)})))
+        return no_memory(run);
     r.started_us = run->host->now_us(run);
     rc = tl_fetch(
         run,

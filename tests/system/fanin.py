@@ -191,6 +191,22 @@ def apart_and_together():
     site.close()
 
 
+def large_legs():
+    """An artifact that does not fit into its document lies beside it."""
+    w, n = world(), 9000
+    items = "".join(f"<item><title>{i} {'x' * 990}</title><link>https://l.example/{i}</link><pubDate>Tue, 09 Jun 2026 10:00:00 GMT</pubDate></item>" for i in range(n))
+    (w.dir / "large.xml").write_text('<rss version="2.0"><channel><title>L</title>' + items + "</channel></rss>")
+    site = Site(script=FEEDS + f"on /large\n  type application/rss+xml\n  body-file {w.dir / 'large.xml'}\n")
+    (w.dir / "sources.yml").write_text("sources: [{id: north}]\n")
+    r = w.tl("run", w.crawl("large", feed("north", site.base + "/large"), react="run_context: context.json\nfanin: {sources: sources.yml, out: out}\n"))
+    raw, news = merged(w.dir / "out")
+    doc = next(d for d in w.documents(r.root) if d.depth == 1)
+    eq("large: merged from beside the document", (r.code, len(news["articles"]), doc.dataset("artifact")["encoding"]), (0, n, "attachment"))
+    again = w.tl("fanin", "--context", w.dir / "context.json", "--sources", w.dir / "sources.yml", "--out", w.dir / "again", doc.file)
+    eq("large: and from the document as a file", (again.code, merged(w.dir / "again")[0] == raw), (0, True))
+    site.close()
+
+
 def what_fails_degrades():
     site, w = Site(script=FEEDS), world()
     react = "run_context: context.json\nfanin: {sources: sources.yml, out: out}\n"
@@ -441,4 +457,4 @@ def legs_keep_the_contract():
     site.close()
 
 
-main(sources_become_legs, apart_and_together, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards, what_is_documented_is_true, legs_keep_the_contract)
+main(sources_become_legs, apart_and_together, large_legs, what_fails_degrades, killed_in_the_middle, killed_while_writing, shards, what_is_documented_is_true, legs_keep_the_contract)
