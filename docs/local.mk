@@ -11,14 +11,14 @@ dist_man_MANS += docs/trotline-types.5
 dist_man_MANS += docs/trotline.yml.5
 dist_man_MANS += docs/trotline-exec.7
 dist_man_MANS += docs/trotline-feed.7
-dist_man_MANS += docs/trotline-github_search.7
+dist_man_MANS += docs/trotline-github.7 docs/trotline-github_search.7
 dist_man_MANS += docs/trotline-http.7
 
 explanationdir = $(docdir)/explanation
 dist_explanation_DATA = docs/explanation/execution-model.md
 
 howtodir = $(docdir)/howto
-dist_howto_DATA = docs/howto/collector-cookbook.md docs/howto/cron.md docs/howto/digest.md docs/howto/hosts.md docs/howto/queries.md docs/howto/systemd.md docs/howto/urls.md
+dist_howto_DATA = docs/howto/collector-cookbook.md docs/howto/cron.md docs/howto/digest.md docs/howto/github.md docs/howto/hosts.md docs/howto/queries.md docs/howto/systemd.md docs/howto/urls.md
 
 tutorialdir = $(docdir)/tutorial
 dist_tutorial_DATA = docs/tutorial/first-collector.md docs/tutorial/first-crawl.md

@@ -201,7 +201,7 @@ shown_arguments() { # the columns begin where their titles do
         function cut(from, to) { s = substr($0, from, to - from); sub(/ +$/, "", s); return s }
         inside { print cut(1, t) "|" cut(t, d) "|" cut(d, h) }'
 }
-for name in http exec; do
+for name in http exec github; do
     TROTLINE_PLUGINS=$build/plugins/$name/.libs "$trotline" --config /dev/null plugins show $name 2>shown.err | shown_arguments >shown
     page_arguments "$source/docs/trotline-$name.7" >page
     [ -s shown ] && diff shown page >diff.out

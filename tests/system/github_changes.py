@@ -11,6 +11,8 @@ from github_hub import *  # noqa: E402
 
 R, AT = "urn:repo:4242", "/repos/acme/rocket"
 ISSUES = {"repo": {"issues": {}}}
+HOWTO = Path(os.environ.get("TROTLINE_SOURCE") or Path(__file__).resolve().parents[2]) / "docs/howto/github.md"
+ISSUES_OF_REPO, MEMBERS_OF_TEAM = re.findall("```sql\n(.*?);\n```", HOWTO.read_text(), re.S)  # as a reader would paste them
 
 
 def g8_unchanged():
@@ -35,6 +37,7 @@ def g8_unchanged():
     eq("a page that changed is written anew, what is on it is the latest", (w.statuses(third.root), w.sql(
         "SELECT l.urn, l.root_id = ? new FROM links l WHERE name = 'siblings' AND href = ? AND is_latest ORDER BY urn", third.root, R + ":issues")),
        ({"not_modified": 2, "success": 1}, [{"urn": R + ":issue:1", "new": 0}, {"urn": R + ":issue:2", "new": 1}, {"urn": R + ":issue:3", "new": 1}]))
+    eq("the how-to's query for the issues of a repository", [x["urn"] for x in w.sql(ISSUES_OF_REPO)], [f"{R}:issue:{n}" for n in (1, 2, 3)])
     before = w.sql("SELECT * FROM links ORDER BY result_id, urn, name, href")
     for f in w.dir.glob("catalog.db*"):
         f.unlink()
@@ -70,7 +73,7 @@ def relations():
     two = {"/teams/9/members": Answer([user(1), user(2)], Link=link(next="/teams/9/members?page=2")), "/teams/9/members?page=2": [user(3)]}
     w = Hub({"/teams/9": team, **two})
     line = w.line("/teams/9", follow={"team": {"members": []}})
-    members = lambda: sorted(x["href"] for x in w.sql("SELECT href FROM links WHERE name = 'resources' AND is_latest AND urn LIKE ? || ':members:page:%'", T))
+    members = lambda: sorted(x["href"] for x in w.sql(MEMBERS_OF_TEAM))
     w.go(line)
     eq("relation: members of the latest set", members(), ["urn:user:1", "urn:user:2", "urn:user:3"])
     w.api.table.update({"/teams/9": dict(team, members_count=2), "/teams/9/members?page=2": []})
