@@ -167,4 +167,13 @@ def tables():
     w.api.close()
 
 
-main(scenarios, organisation, maps, more_types, long_list, tables)
+def contract():
+    for name in ("check-repo", "check-list"):
+        folder = TMP / name  # outside of the source tree, which may be read-only
+        shutil.copytree(DATA / name, folder)
+        copy_plugins(folder, ("github",))
+        r = Child([TROTLINE, "check", folder / "github.so"], folder, dict(os.environ, HOME=str(folder))).wait()
+        eq(f"contract: {name}", (r.code, [x for x in r.out.splitlines() if x.startswith("not ok")]), (0, []))
+
+
+main(scenarios, organisation, maps, more_types, long_list, tables, contract)

@@ -352,6 +352,24 @@ static void what_is_checked_can_be_filled(void **state) {
     arena_free(&arena);
 }
 
+/* How a thing was reached is no part of what it is. */
+static void a_hint_changes_no_identity(void **state) {
+    uint8_t digest[STORE_DIGEST];
+    (void)state;
+    assert_int_equal(check("{\"url\":\"https://a/\",\"text\":\"by one way\"}", false), TL_OK);
+    memcpy(digest, a.digest, sizeof digest);
+    assert_int_equal(check("{\"url\":\"https://a/\",\"text\":\"by another\"}", false), TL_OK);
+    assert_memory_not_equal(digest, a.digest, sizeof digest);
+    known[1].flags |= TL_HINT;
+    assert_int_equal(check("{\"url\":\"https://a/\",\"text\":\"by one way\"}", false), TL_OK);
+    assert_null(strstr(a.identity.data, "by one way"));
+    assert_non_null(strstr(a.payload.data, "by one way"));
+    memcpy(digest, a.digest, sizeof digest);
+    assert_int_equal(check("{\"url\":\"https://a/\"}", false), TL_OK);
+    assert_memory_equal(digest, a.digest, sizeof digest);
+    known[1].flags &= ~(unsigned)TL_HINT;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_what_was_given_in_declared_order),
                                        cmocka_unit_test(identity_is_canonical),
@@ -370,7 +388,8 @@ int main(void) {
                                        cmocka_unit_test(fill_puts_values_at_their_offsets),
                                        cmocka_unit_test(fill_takes_defaults),
                                        cmocka_unit_test(fill_refuses),
-                                       cmocka_unit_test(what_is_checked_can_be_filled)};
+                                       cmocka_unit_test(what_is_checked_can_be_filled),
+                                       cmocka_unit_test(a_hint_changes_no_identity)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     int failed = cmocka_run_group_tests(tests, setup, NULL);
     args_free(&a);

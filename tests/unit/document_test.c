@@ -506,13 +506,41 @@ static void test_check(void **state) {
     made_free(&m);
 }
 
+/* What an element says of entities stands behind its data, and nowhere else. */
+static void test_entities(void **state) {
+    struct made m;
+    struct document_element e = {.id = "repo",
+                                 .media_type = "application/json",
+                                 .json = true,
+                                 .data = SPAN("{\"id\":9007199254740993}"),
+                                 .entity = SPAN(" {\"links\":{}} "),
+                                 .entities = SPAN("[{\"pointer\":\"/0\"}]")};
+    const struct document_dataset one = {.id = "repo", .name = "repo", .kind = TL_SIMPLE, .element = &e, .count = 1};
+    const struct document d = plain(&one, 1);
+    (void)state;
+    assert_int_equal(make(&m, &d), TL_OK);
+    assert_whole(&m);
+    assert_non_null(strstr(m.file.data,
+                           "\"data\":{\"id\":9007199254740993},\"_metadata\":{\"links\":{}},\"_entities\":["
+                           "{\"pointer\":\"/0\"}]}"));
+    assert_damaged(&m, "\"_metadata\"", "\"_metadatas\"", true, "");
+    assert_damaged(&m, "\"_entities\":[{\"pointer\":\"/0\"}]", "\"_entities\":{}", true, "");
+    made_free(&m);
+    e.entity = SPAN("[]");
+    assert_int_equal(make(&m, &d), TL_INVALID);
+    made_free(&m);
+    e.entity = SPAN("{\"a\":1,}");
+    assert_int_equal(make(&m, &d), TL_INVALID);
+    made_free(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),     cmocka_unit_test(test_root),        cmocka_unit_test(test_text),
         cmocka_unit_test(test_base64),    cmocka_unit_test(test_json),        cmocka_unit_test(test_deep_json),
         cmocka_unit_test(test_charset),   cmocka_unit_test(test_metadata),    cmocka_unit_test(test_paged),
         cmocka_unit_test(test_key_value), cmocka_unit_test(test_attachments), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check),     cmocka_unit_test(test_entities),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("document", tests, NULL, NULL);
