@@ -222,6 +222,10 @@ host_libhost_a_SOURCES += \
 	host/engine/crawl_fanin.h \
 	host/engine/elf.c \
 	host/engine/elf.h \
+	host/engine/item_keep.c \
+	host/engine/item_keep.h \
+	host/engine/item_rows.c \
+	host/engine/item_rows.h \
 	host/engine/leash.c \
 	host/engine/leash.h \
 	host/engine/legs.c \
@@ -330,6 +334,9 @@ host_libhost_a_SOURCES += \
 	host/cmd/doctor.c \
 	host/cmd/entity.c \
 	host/cmd/entity.h \
+	host/cmd/export.c \
+	host/cmd/export.h \
+	host/cmd/export_rows.c \
 	host/cmd/fanin.c \
 	host/cmd/help.c \
 	host/cmd/help.h \

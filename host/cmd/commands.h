@@ -9,7 +9,7 @@ extern const struct command cmd_retry, cmd_stop;
 extern const struct command cmd_ls, cmd_show, cmd_cat, cmd_lineage, cmd_diff, cmd_links;
 extern const struct command cmd_plugins; /* plugins_cmd.c */
 extern const struct command cmd_verify, cmd_rebuild, cmd_doctor;
-extern const struct command cmd_convert, cmd_refine, cmd_compact;
+extern const struct command cmd_convert, cmd_refine, cmd_compact, cmd_export;
 extern const struct command cmd_url, cmd_maintain, cmd_probe;
 extern const struct command cmd_context, cmd_fanin;
 extern const struct command cmd_collect, cmd_new, cmd_check;

@@ -7,12 +7,12 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/item_keep.h"
 #include "engine/lock.h"
 #include "engine/table_file.h"
 #include "net/site.h"
 
 #define DAY_US ((int64_t)24 * 3600 * 1000000)
-enum { KEPT_MAX = 64 << 20 };
 
 struct wanted { /* a document whose items are to be looked at */
     struct uuid result;
@@ -24,10 +24,6 @@ struct output { /* of one type, or of the rejects */
     int64_t key; /* of the type in the catalog */
     bool open;
 };
-struct kept { /* an item that others of its document are made of */
-    struct cell cells[ITEMS_COLUMNS];
-    struct kept *next;
-};
 struct refining {
     const struct refine_options *o;
     struct refine_sums *sums;
@@ -38,12 +34,10 @@ struct refining {
     struct types *types;
     /* the document at hand */
     struct wanted *at;
-    struct arena memory; /* of what is kept */
-    struct kept *first, **last;
-    bool writes; /* the type at hand writes rows of this document */
+    struct item_keep keep; /* what others of its items are made of */
+    bool writes;           /* the type at hand writes rows of this document */
     size_t type;
     int64_t day_us;
-    bool kept_full;
 };
 
 static size_t type_count(const struct refining *r) {
@@ -235,43 +229,8 @@ static int close_day(struct refining *r, size_t first, size_t end) {
 
 /* ---- one document's items */
 
-static struct tl_span keep(struct refining *r, struct tl_span text) {
-    return (struct tl_span){arena_span(&r->memory, text), text.len};
-}
-
-static struct kept *keep_item(struct refining *r, const struct cell *cells) {
-    struct kept *k = arena_alloc(&r->memory, sizeof *k);
-    if (!k)
-        return NULL;
-    memcpy(k->cells, cells, sizeof k->cells);
-    k->next = NULL;
-    for (int i = 0; i < ITEMS_COLUMNS; i++) {
-        struct cell *c = &k->cells[i];
-        if (c->null)
-            continue;
-        if (items_table.columns[i].type == COLUMN_TEXT && !(c->text = keep(r, c->text)).ptr)
-            return NULL;
-        if (items_table.columns[i].type != COLUMN_LIST)
-            continue;
-        struct tl_span *list = arena_alloc(&r->memory, (c->list.count + 1) * sizeof *list);
-        for (size_t n = 0; list && n < c->list.count; n++)
-            if (!(list[n] = keep(r, c->list.items[n])).ptr)
-                return NULL;
-        c->list.items = list;
-        if (!list)
-            return NULL;
-    }
-    *r->last = k;
-    r->last = &k->next;
-    return k;
-}
-
 static const struct cell *find_item(void *ctx, const char *dataset) {
-    struct refining *r = ctx;
-    for (struct kept *k = r->first; k; k = k->next)
-        if (!k->cells[ITEMS_DATASET_NAME].null && span_eq(k->cells[ITEMS_DATASET_NAME].text, dataset))
-            return k->cells;
-    return NULL;
+    return item_keep_find(&((struct refining *)ctx)->keep, dataset);
 }
 
 static bool needs_siblings(const struct refining *r, const struct cell *item) {
@@ -310,13 +269,10 @@ static int look_at(struct refining *r, const struct cell *item) {
 
 static int end_document(struct refining *r) {
     int rc = TL_OK;
-    for (struct kept *k = r->first; k && !rc; k = k->next)
+    for (const struct kept *k = r->keep.first; k && !rc; k = k->next)
         rc = look_at(r, k->cells);
-    r->first = NULL;
-    r->last = &r->first;
-    arena_free(&r->memory);
+    item_keep_empty(&r->keep);
     r->at = NULL;
-    r->kept_full = false;
     return rc;
 }
 
@@ -356,12 +312,10 @@ static int each_item(struct refining *r, const struct cell *item, size_t first, 
             return TL_OK;
         rc = begin_document(r, w, item);
     }
-    if (rc || r->kept_full || !needs_siblings(r, item))
-        return rc ? rc : look_at(r, item);
-    if (keep_item(r, item))
-        return TL_OK;
-    r->kept_full = true; /* a document of its kind: the rest of it is not kept, what others are made of comes first */
-    return look_at(r, item);
+    if (rc)
+        return rc;
+    /* of a document that is too large the rest is not kept: what others are made of comes first */
+    return needs_siblings(r, item) && item_keep_add(&r->keep, item) ? TL_OK : look_at(r, item);
 }
 
 static int refine_file(struct refining *r, size_t first, size_t count) {
@@ -432,8 +386,6 @@ int refine_items(const struct refine_options *o, struct refine_sums *sums, struc
     AUTO_CLOSE int lock = -1;
     *sums = (struct refine_sums){.type = type};
     memset(type, 0, o->types->count * sizeof *type);
-    r.last = &r.first;
-    r.memory.max = KEPT_MAX;
     r.output = mem_alloc((o->types->count + 1) * sizeof *r.output);
     int rc = lock_tables(o->config->catalog, &lock, &reason);
     if (!rc)
@@ -446,7 +398,7 @@ int refine_items(const struct refine_options *o, struct refine_sums *sums, struc
         free(r.want[i].rows);
     free(r.want);
     free(r.output);
-    arena_free(&r.memory);
+    item_keep_empty(&r.keep);
     types_free(r.types);
     if (rc && why)
         *why = reason;
