@@ -220,6 +220,10 @@ host_libhost_a_SOURCES += \
 	host/engine/coroutine.h \
 	host/engine/crawl_fanin.c \
 	host/engine/crawl_fanin.h \
+	host/engine/delta.c \
+	host/engine/delta.h \
+	host/engine/delta_replay.c \
+	host/engine/delta_replay.h \
 	host/engine/elf.c \
 	host/engine/elf.h \
 	host/engine/item_keep.c \
@@ -305,6 +309,8 @@ host_libhost_a_SOURCES += \
 	host/engine/super_workers.c \
 	host/engine/table_file.c \
 	host/engine/table_file.h \
+	host/engine/table_list.c \
+	host/engine/table_list.h \
 	host/engine/tagset.c \
 	host/engine/tagset.h \
 	host/engine/verify.c \
@@ -336,6 +342,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/entity.h \
 	host/cmd/export.c \
 	host/cmd/export.h \
+	host/cmd/export_files.c \
 	host/cmd/export_rows.c \
 	host/cmd/fanin.c \
 	host/cmd/help.c \

@@ -11,11 +11,17 @@ struct part {
     int (*run)(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
     const char *options; /* letters that it takes */
 };
-static const struct part rows = {"rows", export_rows, "fcysu"};
+static const struct part part[] = {
+    {"", export_rows, "fcysu"}, /* of a crawl: no name of its own */
+    {"manifest", export_manifest, "flo"},
+    {"delta", export_delta, ""},
+};
 
 static const struct part *find_part(const char *word) {
-    (void)word;
-    return &rows;
+    for (size_t i = 1; i < COUNT_OF(part); i++)
+        if (strcmp(part[i].name, word) == 0)
+            return &part[i];
+    return &part[0];
 }
 
 static const struct option longs[] = {{"format", required_argument, NULL, 'f'},
@@ -58,11 +64,10 @@ static int take_option(struct export_options *x, int c) {
     return 0;
 }
 
-static int refuse_option(const struct part *part, char c) {
+static int refuse_option(const struct part *p, char c) {
     for (size_t i = 0; longs[i].name; i++)
         if (longs[i].val == c)
-            return cmd_usage("export", "export %s takes no --%s", part == &rows ? "of rows" : part->name,
-                             longs[i].name);
+            return cmd_usage("export", "--%s is not for %s", longs[i].name, *p->name ? p->name : "rows");
     return EXIT_USAGE;
 }
 
@@ -79,14 +84,14 @@ static int export_main(int argc, char **argv, const struct cmd_globals *g) {
         if (code)
             return code;
     }
-    const struct part *part = find_part(argc > optind ? argv[optind] : "");
-    x.word = argv + optind + (part != &rows);
-    x.count = argc - optind - (part != &rows);
+    const struct part *p = find_part(argc > optind ? argv[optind] : "");
+    x.word = argv + optind + (p != part);
+    x.count = argc - optind - (p != part);
     for (const char *c = given; *c; c++)
-        if (!strchr(part->options, *c))
-            return refuse_option(part, *c);
+        if (!strchr(p->options, *c))
+            return refuse_option(p, *c);
     struct cmd_open o = {0};
-    int code = part->run(&o, g, &x);
+    int code = p->run(&o, g, &x);
     cmd_close(&o);
     return code;
 }

@@ -3,7 +3,7 @@
 #ifndef TROTLINE_CMD_EXPORT_H
 #define TROTLINE_CMD_EXPORT_H
 #include "cmd/tables.h"
-#include "engine/config_types.h"
+#include "engine/table_list.h"
 
 struct export_options {
     struct tables_choice which;
@@ -13,4 +13,11 @@ struct export_options {
 };
 /* Each returns the exit code, said. o has a configuration, and is closed by the caller. */
 int export_rows(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+int export_manifest(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+int export_delta(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+
+/* What is known of tables, types that are in force included; both are the caller's to free, whatever comes back. */
+int export_tables(struct cmd_open *o, struct config_types *types, struct table_list *list);
+/* --location, or where the lake is; no slash at the end. */
+void export_location(struct buf *out, const struct cmd_open *o, const struct export_options *x);
 #endif

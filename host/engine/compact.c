@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "convert/items.h"
+#include "engine/delta.h"
 #include "engine/lock.h"
 #include "engine/table_file.h"
 
@@ -240,6 +241,9 @@ int compact_items(const struct compact_options *o, struct compact_sums *sums, st
                        "the catalog's Parquet and Avro files are no pairs: nothing was joined");
     if (!rc)
         rc = join_all(&c);
+    if (!rc) /* before anything is removed, so that a Delta log names no file that is gone */
+        rc = delta_update(o->store, o->lake, &reason);
+    FAULT_POINT("compact-logged");
     if (!rc)
         rc = compact_sweep(o->store, o->lake, &reason);
     for (int f = 0; f < FORMATS; f++)

@@ -10,6 +10,7 @@
 #include "base/times.h"
 #include "convert/items.h"
 #include "engine/convert_own.h"
+#include "engine/delta.h"
 #include "engine/lock.h"
 #include "engine/table_file.h"
 
@@ -311,6 +312,8 @@ int convert_documents(const struct convert_options *o, struct convert_sums *sums
     for (size_t i = 0; !rc && i < c.due_count;)
         rc = convert_group(&c, i, &i);
     drop_pair(&c);
+    if (!rc && sums->files)
+        rc = delta_update(o->store, o->lake, &reason);
     convert_own_stop(c.own);
     items_free(c.items);
     buf_free(&c.file);

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "engine/close.h"
 #include "engine/compact.h"
+#include "engine/delta.h"
 #include "store/package.h"
 #include "store/tables.h"
 
@@ -68,6 +69,15 @@ static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
     return is_staged_as(to->data, name) ? TL_OK : TL_NOTFOUND;
 }
 
+/* A Delta log that cannot be kept up is no reason not to crawl; but the files that it may name stay. */
+static int tidy_tables(struct store *s, struct lake *l, struct fail *why) {
+    struct fail reason = FAIL_INIT;
+    if (delta_update(s, l, &reason) == TL_OK)
+        return compact_sweep(s, l, why);
+    log_warn("%s", reason.text);
+    return TL_OK;
+}
+
 int recover_all(struct store *s, struct lake *l, struct fail *why) {
     struct recovering r = {.store = s, .why = why};
     int64_t moved = 0, deleted = 0, closed = 0;
@@ -76,7 +86,7 @@ int recover_all(struct store *s, struct lake *l, struct fail *why) {
         rc = lake_recover(l, where_it_belongs, &r, &moved, &deleted, why);
     store_results_close(r.results);
     if (!rc)
-        rc = compact_sweep(s, l, why);
+        rc = tidy_tables(s, l, why);
     if (!rc)
         rc = close_recover(s, l, &closed, why);
     if (moved || deleted || closed)

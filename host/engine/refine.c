@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/delta.h"
 #include "engine/item_keep.h"
 #include "engine/lock.h"
 #include "engine/table_file.h"
@@ -394,6 +395,8 @@ int refine_items(const struct refine_options *o, struct refine_sums *sums, struc
         rc = gather_documents(&r);
     for (size_t i = 0; !rc && i < r.count;)
         rc = refine_day(&r, i, &i);
+    if (!rc && sums->files)
+        rc = delta_update(o->store, o->lake, &reason);
     for (size_t i = 0; i < r.count; i++)
         free(r.want[i].rows);
     free(r.want);
