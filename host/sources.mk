@@ -317,6 +317,7 @@ host_libhost_a_SOURCES += \
 	host/engine/verify.h \
 	host/engine/verify_inside.h \
 	host/engine/verify_records.c \
+	host/engine/verify_tables.c \
 	host/engine/version.h \
 	host/engine/worker.c \
 	host/engine/worker.h \

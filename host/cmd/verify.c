@@ -55,11 +55,12 @@ static void say(const struct verify_sums *sums, const char *lake, bool quick, in
         buf_printf(&extra, ", %lld on their way from staging", (long long)sums->staged);
     if (sums->warnings)
         buf_printf(&extra, ", %lld warning%s", (long long)sums->warnings, print_s(sums->warnings));
-    log_closing(
-        "verify: %lld document%s, %lld attachment%s, %lld closing record%s (%s %s in %s)%s: %lld problem%s in %s",
-        (long long)sums->documents, print_s(sums->documents), (long long)sums->attachments, print_s(sums->attachments),
-        (long long)sums->records, print_s(sums->records), quick ? "not read;" : "read:", size, elapsed,
-        extra.data ? extra.data : "", (long long)sums->problems, print_s(sums->problems), lake);
+    log_closing("verify: %lld document%s, %lld attachment%s, %lld closing record%s, %lld table file%s (%s %s in %s)%s: "
+                "%lld problem%s in %s",
+                (long long)sums->documents, print_s(sums->documents), (long long)sums->attachments,
+                print_s(sums->attachments), (long long)sums->records, print_s(sums->records), (long long)sums->tables,
+                print_s(sums->tables), quick ? "not read;" : "read:", size, elapsed, extra.data ? extra.data : "",
+                (long long)sums->problems, print_s(sums->problems), lake);
 }
 
 static int verify(struct cmd_open *o, const struct cmd_globals *g, const char *id, bool quick) {
@@ -111,8 +112,9 @@ static int verify_main(int argc, char **argv, const struct cmd_globals *g) {
 
 const struct command cmd_verify = {
     "verify", "check lake and catalog against each other", verify_main, "[--quick] [ROOT]",
-    "Checks that every document, attachment and closing record of the catalog is in the lake with the right size\n"
-    "and SHA-256, that each is whole, and that the catalog knows every file there is; and the catalog itself.\n"
+    "Checks that every document, attachment, closing record and table file (Parquet, Avro) of the catalog is in the\n"
+    "lake with the right size and SHA-256, that each is whole, and that the catalog knows every file there is; and\n"
+    "the catalog itself.\n"
     "Prints a line for each problem, FILE: what is wrong. Ends with 14 when there are any, else with 0. Crawls may\n"
     "run meanwhile. Nothing is changed.\n"
     "\n"

@@ -26,12 +26,12 @@ void verify_problem(struct verify *v, const char *path, const char *fmt, ...) {
     v->o->problem(v->o->ctx, file.data, text.data ? text.data : fmt);
 }
 
-static void step(struct verify *v) {
+void verify_step(struct verify *v) {
     if (v->o->progress)
         v->o->progress(v->o->ctx, v->sums);
 }
 
-static void check_mode(struct verify *v, const char *path, unsigned mode) {
+void verify_mode(struct verify *v, const char *path, unsigned mode) {
     if (!(mode & 0222))
         return;
     AUTO_BUF struct buf file = BUF_INIT;
@@ -121,7 +121,7 @@ static int each_document(void *ctx, const char *path, int64_t bytes, unsigned mo
     struct store_result row;
     struct uuid id;
     v->sums->documents++;
-    step(v);
+    verify_step(v);
     if (!result_id_of(name, ".json", &id)) {
         verify_problem(v, path, "it is no document: they are named RESULT_ID.json");
         return TL_OK;
@@ -136,7 +136,7 @@ static int each_document(void *ctx, const char *path, int64_t bytes, unsigned mo
         verify_problem(v, path, "the catalog has this document in another place: %s", row.folder);
         return TL_OK;
     }
-    check_mode(v, path, mode);
+    verify_mode(v, path, mode);
     if (bytes != row.bytes)
         verify_problem(v, path, "it has %lld bytes, the catalog says %lld", (long long)bytes, (long long)row.bytes);
     else if (!v->o->quick)
@@ -213,7 +213,7 @@ static int each_attachment(void *ctx, const char *path, int64_t bytes, unsigned 
     struct attachment said;
     struct uuid id;
     v->sums->attachments++;
-    step(v);
+    verify_step(v);
     bool named = slash && slash - path > UUID_TEXT && slash[-UUID_TEXT] == '/' &&
                  uuid_parse((struct tl_span){slash - UUID_TEXT + 1, UUID_TEXT - 1}, &id) == TL_OK;
     if (!named) {
@@ -241,7 +241,7 @@ static int each_attachment(void *ctx, const char *path, int64_t bytes, unsigned 
         verify_problem(v, path, "no document names it as its attachment");
         return TL_OK;
     }
-    check_mode(v, path, mode);
+    verify_mode(v, path, mode);
     check_attachment(v, path, bytes, &said);
     return TL_OK;
 }
@@ -253,7 +253,7 @@ bool verify_staged(struct verify *v, const char *path) {
     return lake_open_file(v->o->lake, path, &fd, NULL) == TL_OK;
 }
 
-static bool is_there(struct verify *v, const char *path) {
+bool verify_there(struct verify *v, const char *path) {
     char full[4096];
     struct stat st;
     int n = snprintf(full, sizeof full, "%s/%s", lake_path(v->o->lake), path);
@@ -268,7 +268,7 @@ static bool is_there(struct verify *v, const char *path) {
 static int each_row(void *ctx, const struct store_row *row) {
     struct verify *v = ctx;
     AUTO_FREE char *path = mem_text_n(row->value[0].text.ptr, row->value[0].text.len);
-    if (!is_there(v, path))
+    if (!verify_there(v, path))
         verify_problem(v, path, "it is gone: the catalog has it as the document of run %.*s",
                        (int)row->value[1].text.len, row->value[1].text.ptr);
     if (row->value[2].type != STORE_TEXT)
@@ -278,7 +278,7 @@ static int each_row(void *ctx, const struct store_row *row) {
     struct tl_json list, item = {0};
     int rc = json_parse(row->value[2].text, &list);
     while (!rc && (rc = next_attachment(&list, &item, &attached, &said)) == TL_OK)
-        if (!is_there(v, attached.data))
+        if (!verify_there(v, attached.data))
             verify_problem(v, attached.data, "it is gone: the catalog has it as an attachment of %s", path);
     if (rc != TL_NOTFOUND)
         verify_problem(v, path, "what the catalog says of its attachments cannot be read");
@@ -339,6 +339,7 @@ static int find_root(struct verify *v) {
     if (rc)
         return fail_exit(v->why, rc, EXIT_USAGE, "%s is not the root of a crawl", v->root_id);
     v->root_started_us = crawl.started_us;
+    v->root = crawl.root;
     return TL_OK;
 }
 
@@ -358,6 +359,8 @@ int verify_lake(const struct verify_options *o, struct verify_sums *out, struct 
         rc = check_rows(&v);
     if (!rc)
         rc = verify_records(&v);
+    if (!rc)
+        rc = verify_tables(&v, v.root);
     store_results_close(v.results);
     buf_free(&v.text);
     hash_free(v.hash);

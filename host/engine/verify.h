@@ -1,18 +1,18 @@
 /* verify.h - is the lake what the catalog says, and the catalog what the lake holds?
  *
- * Both directions: every document, attachment and closing record of the catalog is in the lake with its bytes, and
- * every file below documents/, attachments/ and crawls/ is known to the catalog. Each file is read once. Others may
- * write meanwhile: what is committed but still in staging is no fault. Documents are never removed, so the lake may
- * hold those of earlier attempts of a run. */
+ * Both directions: every document, attachment, closing record and table file of the catalog is in the lake with its
+ * bytes, and every file below documents/, attachments/, crawls/, items/, l2ts/ and rejects/ is known to the catalog.
+ * Each file is read once. Others may write meanwhile: what is committed but still in staging is no fault. Documents are
+ * never removed, so the lake may hold those of earlier attempts of a run. */
 #ifndef TROTLINE_ENGINE_VERIFY_H
 #define TROTLINE_ENGINE_VERIFY_H
 #include "lake/lake.h"
 #include "store/store.h"
 
 struct verify_sums {
-    int64_t documents, attachments, records, bytes; /* looked at; bytes read */
-    int64_t earlier;                                /* documents and attachments of earlier attempts */
-    int64_t staged;                                 /* committed, on their way to their place */
+    int64_t documents, attachments, records, tables, bytes; /* looked at; bytes read; tables: files of them */
+    int64_t earlier;                                        /* documents and attachments of earlier attempts */
+    int64_t staged;                                         /* committed, on their way to their place */
     int64_t problems, warnings;
 };
 struct verify_options {

@@ -133,6 +133,19 @@ static struct store_table file_row(sqlite3_stmt *st) {
     return f;
 }
 
+static int all_files(struct store *s, sqlite3_stmt *st, int (*each)(void *ctx, const struct store_table *f), void *ctx,
+                     struct fail *why) {
+    int rc;
+    while ((rc = sqlite_row(s, st)) > 0) {
+        struct store_table f = file_row(st);
+        rc = each(ctx, &f);
+        if (rc)
+            break;
+    }
+    sqlite3_finalize(st);
+    return rc < 0 ? sqlite_answer(s, rc, why) : TL_OK;
+}
+
 int store_table_each(struct store *s, enum store_table_kind kind, const char *format, bool replaced,
                      int (*each)(void *ctx, const struct store_table *f), void *ctx, struct fail *why) {
     AUTO_BUF struct buf sql = BUF_INIT;
@@ -144,15 +157,21 @@ int store_table_each(struct store *s, enum store_table_kind kind, const char *fo
     bind_int(st, 1, kind);
     bind_text(st, 2, format);
     bind_int(st, 3, replaced);
-    int rc;
-    while ((rc = sqlite_row(s, st)) > 0) {
-        struct store_table f = file_row(st);
-        rc = each(ctx, &f);
-        if (rc)
-            break;
-    }
-    sqlite3_finalize(st);
-    return rc < 0 ? sqlite_answer(s, rc, why) : TL_OK;
+    return all_files(s, st, each, ctx, why);
+}
+
+int store_table_of(struct store *s, int64_t root, int (*each)(void *ctx, const struct store_table *f), void *ctx,
+                   struct fail *why) {
+    AUTO_BUF struct buf sql = BUF_INIT;
+    buf_printf(&sql,
+               "%sWHERE replaced_us = 0 AND (?1 = 0 OR key IN (SELECT file FROM table_source WHERE root = ?1)) "
+               "ORDER BY kind, hour_us, name, key",
+               file_columns);
+    sqlite3_stmt *st = prepare(s, sql.data);
+    if (!st)
+        return sqlite_answer(s, TL_FAILED, why);
+    bind_int(st, 1, root);
+    return all_files(s, st, each, ctx, why);
 }
 
 static int one_file(struct store *s, sqlite3_stmt *st, struct store_table *out, struct fail *why) {

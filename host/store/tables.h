@@ -30,6 +30,9 @@ int store_table_forget(struct store *s, int64_t file); /* its file is gone */
 /* Texts live until the callback returns, which must not write; a positive answer ends it. */
 int store_table_each(struct store *s, enum store_table_kind kind, const char *format, bool replaced,
                      int (*each)(void *ctx, const struct store_table *f), void *ctx, struct fail *why);
+/* Those that hold rows of a crawl's documents (0: of any), replaced ones left out. */
+int store_table_of(struct store *s, int64_t root, int (*each)(void *ctx, const struct store_table *f), void *ctx,
+                   struct fail *why);
 int store_table_get(struct store *s, int64_t key, struct store_table *out, struct fail *why); /* likewise, by its key */
 /* By the id in its name. The path lives until the next call. TL_NOTFOUND. */
 int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why);

@@ -1,0 +1,139 @@
+/* verify_tables.c - files of tables against the catalog, both ways: items, typed tables, rejects. See verify.h.
+ *
+ * Size and SHA-256 are those of the moment in which a file was made durable, so a file that is cut or changed anywhere
+ * is found, whatever its format. Files that others took the place of may be there or not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "engine/verify_inside.h"
+#include "store/tables.h"
+
+/* ---- files against rows */
+
+/* The UUID before the ending. */
+static bool id_of(const char *path, struct uuid *id) {
+    const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
+    return dot && dot - name > UUID_TEXT &&
+           uuid_parse((struct tl_span){dot - UUID_TEXT + 1, UUID_TEXT - 1}, id) == TL_OK;
+}
+
+/* Joined with others since the catalog was asked? Then it may be gone. */
+static bool is_replaced(struct verify *v, const struct uuid *id) {
+    struct store_table row;
+    return store_table_find(v->o->store, id, &row, NULL) == TL_NOTFOUND || row.replaced;
+}
+
+static void check_bytes(struct verify *v, const char *path, const struct store_table *row) {
+    struct fail reason = FAIL_INIT;
+    char said[SHA256_HEX], is[SHA256_HEX];
+    struct sha256 sum, wanted = row->sha256;
+    struct uuid id = row->id;
+    int64_t bytes = row->bytes;
+    AUTO_CLOSE int fd = -1;
+    int rc = lake_open_file(v->o->lake, path, &fd, &reason);
+    if (rc == TL_NOTFOUND && is_replaced(v, &id))
+        return;
+    if (rc)
+        verify_problem(v, path, "it cannot be opened: %s", reason.text);
+    else if (hash_file(fd, &sum, NULL))
+        verify_problem(v, path, "it cannot be read");
+    else if (memcmp(&sum, &wanted, sizeof sum) != 0)
+        verify_problem(v, path, "it is damaged: its SHA-256 is %s, the catalog says %s",
+                       hash_hex(sum.byte, SHA256_BYTES, is), hash_hex(wanted.byte, SHA256_BYTES, said));
+    v->sums->bytes += bytes;
+}
+
+static void check_file(struct verify *v, const char *path, int64_t bytes, unsigned mode,
+                       const struct store_table *row) {
+    verify_mode(v, path, mode);
+    if (bytes != row->bytes)
+        verify_problem(v, path, "it is %s: it has %lld bytes, the catalog says %lld",
+                       bytes < row->bytes ? "cut" : "too long", (long long)bytes, (long long)row->bytes);
+    else if (!v->o->quick)
+        check_bytes(v, path, row);
+}
+
+static int each_file(void *ctx, const char *path, int64_t bytes, unsigned mode) {
+    struct verify *v = ctx;
+    struct store_table row;
+    struct uuid id;
+    if (strstr(path, "/_delta_log/"))
+        return TL_OK; /* a copy of what the catalog says (delta.h) */
+    v->sums->tables++;
+    verify_step(v);
+    if (!id_of(path, &id)) {
+        verify_problem(v, path, "it is no table file: their names end in a UUID");
+        return TL_OK;
+    }
+    int rc = store_table_find(v->o->store, &id, &row, v->why);
+    if (rc && rc != TL_NOTFOUND)
+        return rc;
+    if (rc && verify_there(v, path))
+        verify_problem(v, path,
+                       "the catalog does not know it, so its rows may be in other files, too; remove it, and make "
+                       "what is missing again: trotline convert, trotline refine");
+    if (rc)
+        return TL_OK;
+    if (strcmp(row.path, path) != 0)
+        verify_problem(v, path, "the catalog has this file in another place: %s", row.path);
+    else
+        check_file(v, path, bytes, mode, &row);
+    return TL_OK;
+}
+
+/* ---- rows against files */
+
+struct known { /* files that hold rows */
+    struct uuid *id;
+    size_t count, room;
+};
+
+static int add_known(void *ctx, const struct store_table *f) {
+    struct known *k = ctx;
+    MEM_GROW(k->id, k->count, k->room);
+    k->id[k->count++] = f->id;
+    return 0;
+}
+
+/* whole: also what is in it, which the walk has seen to when there was one. */
+static int check_row(struct verify *v, const struct uuid *id, bool whole) {
+    struct store_table row;
+    char file[4096];
+    struct stat st;
+    int rc = store_table_find(v->o->store, id, &row, v->why);
+    if (rc)
+        return rc == TL_NOTFOUND ? TL_OK : rc;
+    AUTO_FREE char *path = mem_text(row.path);
+    long long rows = row.rows;
+    row.path = path;
+    if (whole) {
+        v->sums->tables++;
+        verify_step(v);
+    }
+    if (!verify_there(v, path)) {
+        if (!is_replaced(v, id))
+            verify_problem(v, path, "it is gone: the catalog has it as a file of %lld rows", rows);
+        return TL_OK;
+    }
+    snprintf(file, sizeof file, "%s/%s", lake_path(v->o->lake), path);
+    if (whole && lstat(file, &st) == 0)
+        check_file(v, path, st.st_size, st.st_mode & 07777, &row);
+    return TL_OK;
+}
+
+int verify_tables(struct verify *v, int64_t root) {
+    static const char *const folder[] = {LAKE_ITEMS, LAKE_TYPED, LAKE_REJECTS};
+    struct known known = {0};
+    int rc = TL_OK;
+    for (size_t i = 0; !root && !rc && i < COUNT_OF(folder); i++)
+        rc = lake_walk(v->o->lake, folder[i], each_file, v, v->why);
+    if (!rc)
+        rc = store_table_of(v->o->store, root, add_known, &known, v->why);
+    for (size_t i = 0; !rc && i < known.count; i++)
+        rc = check_row(v, &known.id[i], root != 0);
+    free(known.id);
+    return rc;
+}
