@@ -14,6 +14,9 @@ struct export_options {
 /* Each returns the exit code, said. o has a configuration, and is closed by the caller. */
 int export_rows(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
 int export_manifest(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+int export_ddl(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+int export_duckdb(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
+int export_datasette(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
 int export_delta(struct cmd_open *o, const struct cmd_globals *g, const struct export_options *x);
 
 /* What is known of tables, types that are in force included; both are the caller's to free, whatever comes back. */
