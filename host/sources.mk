@@ -343,6 +343,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/entity.h \
 	host/cmd/export.c \
 	host/cmd/export.h \
+	host/cmd/export_datasette.c \
 	host/cmd/export_ddl.c \
 	host/cmd/export_duckdb.c \
 	host/cmd/export_files.c \

@@ -13,8 +13,8 @@ struct part {
 };
 static const struct part part[] = {
     {"", export_rows, "fcysu"}, /* of a crawl: no name of its own */
-    {"manifest", export_manifest, "flo"}, {"delta", export_delta, ""}, {"ddl", export_ddl, "el"},
-    {"duckdb", export_duckdb, "l"},
+    {"manifest", export_manifest, "flo"}, {"delta", export_delta, ""},         {"ddl", export_ddl, "el"},
+    {"duckdb", export_duckdb, "l"},       {"datasette", export_datasette, ""},
 };
 
 static const struct part *find_part(const char *word) {

@@ -77,8 +77,10 @@ static void put_columns(struct ddl *d, bool partitions_too) {
         buf_printf(&d->out, " %s", type_word(d, c->type));
         if (c->doc || micros) {
             AUTO_BUF struct buf about = BUF_INIT;
-            buf_printf(&about, "%s%s%s", c->doc ? c->doc : "", c->doc && micros ? "; " : "",
+            buf_printf(&about, "%s%s%s", c->doc ? c->doc : "", c->doc && micros ? ", in " : "",
                        micros ? "microseconds since 1970 UTC" : "");
+            for (char *semicolon; (semicolon = strchr(about.data, ';')) != NULL;)
+                *semicolon = ','; /* old clients end a statement there, quotes or not */
             buf_text(&d->out, " COMMENT ");
             put_text(d, about.data);
         }

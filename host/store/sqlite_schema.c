@@ -155,3 +155,49 @@ int sqlite_schema(struct store *s, struct fail *why) {
     rc = versions(s, &application, &version, &tables);
     return rc < 0 ? sqlite_answer(s, rc, why) : judge(s, application, version, tables, why);
 }
+
+/* ---- what tables and columns are about */
+
+/* One line of a table's declaration: its comment belongs to the column that it begins with, one on a line of its own to
+ * the next. */
+static int comment_line(const char *table, struct tl_span line, struct buf *above,
+                        int (*each)(void *ctx, const char *table, const char *column, const char *text), void *ctx) {
+    AUTO_BUF struct buf text = BUF_INIT, column = BUF_INIT;
+    const char *mark = memmem(line.ptr, line.len, "-- ", 3), *end = line.ptr + line.len;
+    size_t name = strspn(line.ptr, "abcdefghijklmnopqrstuvwxyz_0123456789");
+    if (mark)
+        buf_add(&text, mark + 3, (size_t)(end - mark) - 3);
+    if (mark == line.ptr) {
+        buf_reset(above);
+        buf_add(above, text.data, text.len);
+        return 0;
+    }
+    if (!name || (!mark && !above->len))
+        return 0;
+    buf_add(&column, line.ptr, name);
+    int rc = each(ctx, table, column.data, mark ? text.data : above->data);
+    buf_reset(above);
+    return rc;
+}
+
+int store_comments(int (*each)(void *ctx, const char *table, const char *column, const char *text), void *ctx) {
+    static const char begin[] = "CREATE TABLE ";
+    AUTO_BUF struct buf table = BUF_INIT, above = BUF_INIT;
+    int rc = 0;
+    for (const char *at = schema_sql, *end; !rc && *at; at = *end ? end + 1 : end) {
+        end = at + strcspn(at, "\n");
+        size_t indent = strspn(at, " ");
+        if (strncmp(at, begin, sizeof begin - 1) == 0) {
+            const char *name = at + sizeof begin - 1;
+            buf_reset(&table);
+            buf_reset(&above);
+            buf_add(&table, name, strcspn(name, " ("));
+            rc = each(ctx, table.data, NULL, NULL);
+        } else if (table.len && indent)
+            rc =
+                comment_line(table.data, (struct tl_span){at + indent, (size_t)(end - at) - indent}, &above, each, ctx);
+        else
+            buf_reset(&table);
+    }
+    return rc;
+}

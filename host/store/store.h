@@ -373,6 +373,9 @@ struct store_row {
     const char *const *name;
     const struct store_value *value; /* live until the callback returns */
 };
+/* What the schema says of its private tables and their columns, in order: a table with column and text NULL, then its
+ * columns that have a comment. A positive answer ends it. */
+int store_comments(int (*each)(void *ctx, const char *table, const char *column, const char *text), void *ctx);
 /* Parameters are $1, $2, ... and stand in that order in the text. A positive answer of the callback ends the query
  * without fault. */
 int store_query(struct store *s, const char *sql, const struct store_value *args, size_t n,
