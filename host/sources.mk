@@ -338,6 +338,9 @@ host_libhost_a_SOURCES += \
 	host/cmd/convert.c \
 	host/cmd/crawl.c \
 	host/cmd/diff.c \
+	host/cmd/diff_out.c \
+	host/cmd/diff_out.h \
+	host/cmd/diff_rows.c \
 	host/cmd/doctor.c \
 	host/cmd/entity.c \
 	host/cmd/entity.h \

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/commands.h"
+#include "cmd/diff_out.h"
 #include "cmd/print.h"
 
 struct entry {
@@ -35,11 +36,7 @@ struct side {
 struct diff {
     struct cmd_open open;
     struct side side[2];
-    enum cmd_format format;
-    struct buf out;
-    int64_t added, removed, changed, same;
-    const char *section; /* json: the list that is open */
-    bool first;
+    struct diff_out out;
     struct fail why;
 };
 
@@ -218,23 +215,17 @@ static int differ(struct diff *d, const struct entry *a, const struct entry *b, 
 
 /* ---- output */
 
-static void begin_section(struct diff *d, const char *name) {
-    buf_printf(&d->out, "%s\"%s\":[", d->section ? "],\n" : "{", name);
-    d->section = name;
-    d->first = true;
-}
-
 static int each_object(void *ctx, const struct store_row *row) {
     print_object(ctx, row);
     return 1;
 }
 
-static int put_version(struct diff *d, struct json_writer *w, const char *key, const struct entry *e) {
+static int put_version(void *ctx, struct json_writer *w, const void *entry) {
+    struct diff *d = ctx;
+    const struct entry *e = entry;
     char run[UUID_TEXT], result[UUID_TEXT];
     const struct store_value args[] = {store_text(uuid_text(&e->run, run)), store_text(uuid_text(&e->result, result))};
-    size_t before;
-    json_put_key(w, key);
-    before = w->out->len;
+    size_t before = w->out->len;
     int rc = store_query(d->open.store,
                          "SELECT r.run_id, d.path, d.sha256, d.bytes, r.status FROM runs r JOIN documents d ON "
                          "d.result_id = $2 WHERE r.run_id = $1",
@@ -244,49 +235,7 @@ static int put_version(struct diff *d, struct json_writer *w, const char *key, c
     return rc;
 }
 
-static void flush(struct diff *d) {
-    fwrite(buf_span(&d->out).ptr, 1, d->out.len, stdout);
-    buf_reset(&d->out);
-}
-
-static int report(struct diff *d, const char *word, const struct entry *before, const struct entry *after) {
-    const struct entry *e = before ? before : after;
-    int rc = TL_OK;
-    if (d->format == CMD_TABLE) {
-        buf_printf(&d->out, "%-8s ", word);
-        print_plain(&d->out, e->key, 0);
-        buf_char(&d->out, '\n');
-    } else if (d->format == CMD_CSV) {
-        buf_printf(&d->out, "%s,", word);
-        print_csv(&d->out, e->key);
-        buf_lit(&d->out, "\r\n");
-    } else {
-        struct json_writer w = JSON_WRITER(&d->out);
-        if (d->format == CMD_JSON)
-            buf_text(&d->out, d->first ? "\n" : ",\n");
-        d->first = false;
-        json_object_begin(&w);
-        if (d->format == CMD_JSONL)
-            json_member_string(&w, "change", word);
-        json_member_span(&w, "key", e->key);
-        if (before && after) {
-            rc = put_version(d, &w, "before", before);
-            if (!rc)
-                rc = put_version(d, &w, "after", after);
-        } else
-            rc = put_version(d, &w, before ? "before" : "after", e);
-        json_object_end(&w);
-        if (d->format == CMD_JSONL)
-            buf_char(&d->out, '\n');
-    }
-    flush(d);
-    return rc;
-}
-
 /* ---- merging the two sorted sides */
-
-enum change { ADDED, REMOVED, CHANGED, CHANGES };
-static const char *const change_word[CHANGES] = {"added", "removed", "changed"};
 
 /* Entries of one key on both sides: those of the same arguments are one document, the rest pair up as they come. */
 static int compare_group(struct diff *d, struct entry *a, size_t n, struct entry *b, size_t m, unsigned wanted) {
@@ -296,17 +245,17 @@ static int compare_group(struct diff *d, struct entry *a, size_t n, struct entry
         int order = i == n ? 1 : k == m ? -1 : n == 1 && m == 1 ? 0 : strcmp(a[i].digest, b[k].digest);
         bool changed = false;
         if (order < 0) {
-            d->removed++;
-            rc = wanted & 1u << REMOVED ? report(d, change_word[REMOVED], &a[i], NULL) : TL_OK;
+            d->out.change[DIFF_REMOVED]++;
+            rc = diff_out_report(&d->out, wanted, DIFF_REMOVED, a[i].key, &a[i], NULL);
         } else if (order > 0) {
-            d->added++;
-            rc = wanted & 1u << ADDED ? report(d, change_word[ADDED], NULL, &b[k]) : TL_OK;
+            d->out.change[DIFF_ADDED]++;
+            rc = diff_out_report(&d->out, wanted, DIFF_ADDED, b[k].key, NULL, &b[k]);
         } else {
             rc = differ(d, &a[i], &b[k], &changed);
-            d->changed += changed;
-            d->same += !changed;
-            if (!rc && changed && wanted & 1u << CHANGED)
-                rc = report(d, change_word[CHANGED], &a[i], &b[k]);
+            d->out.change[DIFF_CHANGED] += changed;
+            d->out.same += !changed;
+            if (!rc && changed)
+                rc = diff_out_report(&d->out, wanted, DIFF_CHANGED, a[i].key, &a[i], &b[k]);
         }
         i += order <= 0;
         k += order >= 0;
@@ -321,11 +270,11 @@ static size_t group(const struct side *s, size_t at) {
     return n;
 }
 
-static int merge(struct diff *d, unsigned wanted) {
+static int merge(void *ctx, unsigned wanted) {
+    struct diff *d = ctx;
     struct side *a = &d->side[0], *b = &d->side[1];
     size_t i = 0, k = 0;
     int rc = TL_OK;
-    d->added = d->removed = d->changed = d->same = 0;
     while (!rc && (i < a->count || k < b->count)) {
         int order = i == a->count ? 1 : k == b->count ? -1 : compare_keys(&a->entry[i], &b->entry[k]);
         size_t n = order <= 0 ? group(a, i) : 0, m = order >= 0 ? group(b, k) : 0;
@@ -333,24 +282,6 @@ static int merge(struct diff *d, unsigned wanted) {
         i += n;
         k += m;
     }
-    return rc;
-}
-
-static int print_all(struct diff *d) {
-    int rc = TL_OK;
-    if (d->format == CMD_CSV)
-        buf_lit(&d->out, "change,key\r\n");
-    if (d->format != CMD_JSON) {
-        rc = merge(d, 1u << ADDED | 1u << REMOVED | 1u << CHANGED);
-        flush(d);
-        return rc;
-    }
-    for (unsigned c = 0; !rc && c < CHANGES; c++) {
-        begin_section(d, change_word[c]);
-        rc = merge(d, 1u << c);
-    }
-    buf_lit(&d->out, "]}\n");
-    flush(d);
     return rc;
 }
 
@@ -382,55 +313,68 @@ static int diff(struct diff *d, char **root, bool exit_code) {
     if (!rc)
         rc = read_side(&d->side[1], &d->why);
     if (!rc)
-        rc = print_all(d);
+        rc = diff_out_all(&d->out, merge, d);
     if (rc)
         return cmd_fail(&d->why, rc == TL_NOTFOUND ? EXIT_DAMAGED : EXIT_INTERNAL);
-    if (!cmd_flush(stdout))
-        return EXIT_DISK;
-    int code = exit_code && d->added + d->removed + d->changed ? EXIT_NEGATIVE : EXIT_DONE;
-    log_ending(code, "%lld added, %lld removed, %lld changed, %lld unchanged", (long long)d->added,
-               (long long)d->removed, (long long)d->changed, (long long)d->same);
-    return code;
+    return diff_out_end(&d->out, exit_code);
 }
 
 static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {
-        {"exit-code", no_argument, NULL, 'x'}, {"output", required_argument, NULL, 'o'}, {0}};
-    struct diff d = {.format = CMD_TABLE};
-    bool exit_code = false;
+    static const struct option longs[] = {{"exit-code", no_argument, NULL, 'x'},
+                                          {"items", no_argument, NULL, 'i'},
+                                          {"type", required_argument, NULL, 'y'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {0}};
+    struct diff d = {.out = {.format = CMD_TABLE, .version = put_version, .ctx = &d}};
+    bool exit_code = false, items = false;
+    const char *type = NULL;
     for (int c; (c = cmd_option(argc, argv, "o:", longs)) != 0;) {
         if (c < 0)
             return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
         if (c == 'x')
             exit_code = true;
-        else if (cmd_format(optarg, &d.format))
+        else if (c == 'i')
+            items = true;
+        else if (c == 'y')
+            type = optarg;
+        else if (cmd_format(optarg, &d.out.format))
             return cmd_usage("diff", "-o takes table, json, jsonl or csv, not '%s'", optarg);
     }
     if (argc - optind != 2)
         return cmd_usage("diff", "it compares two crawls: name two roots (trotline ls lists them)");
+    if (items && type)
+        return cmd_usage("diff", "either --items or --type %s", type);
     int code = cmd_open(&d.open, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
-    if (!code)
+    if (!code && (items || type))
+        code = diff_rows(&d.open, g, argv + optind, type, d.out.format, exit_code);
+    else if (!code)
         code = diff(&d, argv + optind, exit_code);
     for (size_t i = 0; i < 2; i++) {
         arena_free(&d.side[i].arena);
         free(d.side[i].entry);
         hash_free(d.side[i].hash);
     }
-    buf_free(&d.out);
+    buf_free(&d.out.text);
     cmd_close(&d.open);
     return code;
 }
 
 const struct command cmd_diff = {
-    "diff", "what changed between two crawls", diff_main, "[--exit-code] [-o FORMAT] ROOT ROOT",
+    "diff", "what changed between two crawls", diff_main, "[--items | --type NAME] [--exit-code] [-o FORMAT] ROOT ROOT",
     "Compares the documents of two crawls, the earlier one first, by what was fetched. A document is known by its\n"
     "URL, or by collector and arguments when it has none; one that stands for an unchanged earlier result counts\n"
     "as that. What answers 404 or 410 is not there: it was removed, or added when it comes back; other failures are\n"
     "changes. The roots' own documents are not compared.\n"
     "\n"
+    "      --items            compare dataset items instead: known by collector, dataset, URL, and key or id of a "
+    "pair\n"
+    "                         or page; changed when their bytes have. Documents are converted first where needed\n"
+    "      --type NAME        compare rows of this type, by their natural key (trotline-types(5))\n"
     "      --exit-code        end with 1 when there is a difference\n"
     "  -o, --output FORMAT    table (default: a line a difference), json, jsonl, csv\n"
     "\n"
     "Examples:\n"
     "  trotline diff 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"
-    "  trotline diff --exit-code -o json 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60 | jq '.changed[].key'\n"};
+    "  trotline diff --exit-code -o json 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60 | jq '.changed[].key'\n"
+    "  trotline diff --items 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"
+    "  trotline diff --type http_page -o jsonl 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"};

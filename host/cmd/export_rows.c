@@ -14,7 +14,6 @@
 #include "base/yaml.h"
 #include "cmd/print.h"
 #include "engine/item_rows.h"
-#include "engine/recover.h"
 
 struct writing {
     const struct table *table;
@@ -167,49 +166,6 @@ static int pick_columns(struct writing *w, const char *list) {
     return 0;
 }
 
-static int find_type(const struct config_types *types, const char *name, const struct types_type **out) {
-    AUTO_FREE const char **known = mem_array(NULL, types->count + 1, sizeof *known);
-    for (size_t i = 0; i < types->count; i++) {
-        known[i] = types->type[i].name;
-        if (strcmp(known[i], name) == 0)
-            *out = &types->type[i];
-    }
-    if (*out)
-        return 0;
-    const char *near = yaml_nearest(name, known, types->count);
-    return cmd_usage("export", "there is no type '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : " (trotline refine lists them)");
-}
-
-static int one_more(void *ctx, const struct store_source *d) {
-    (void)d;
-    ++*(int64_t *)ctx;
-    return 0;
-}
-
-/* Documents that are not items yet become it first, for which the catalog is opened for writing; otherwise nothing is
- * written anywhere. */
-static int convert_first(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
-                         int64_t *failed) {
-    struct fail why = FAIL_INIT;
-    struct convert_sums sums = {0};
-    struct store_selection due = *which;
-    int64_t count = 0;
-    due.unconverted = true;
-    *failed = 0;
-    if (store_sources(o->store, &due, one_more, &count, &why))
-        return cmd_fail(&why, EXIT_INTERNAL);
-    if (!count)
-        return 0;
-    cmd_close(o);
-    int code = cmd_open(o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
-    if (!code && (recover_all(o->store, o->lake, &why) || tables_convert(o, g, which, &sums, &why)))
-        code = cmd_fail(&why, EXIT_INTERNAL);
-    *failed = sums.failed;
-    cmd_close(o);
-    return code ? code : cmd_open(o, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
-}
-
 static int stream(struct cmd_open *o, const struct store_selection *which, const struct types_type *type,
                   struct writing *w) {
     struct fail why = FAIL_INIT;
@@ -233,7 +189,7 @@ static int rows(struct cmd_open *o, const struct cmd_globals *g, const struct ex
     if (!code)
         code = tables_select(o, &x->which, &which);
     if (!code)
-        code = convert_first(o, g, &which, &failed);
+        code = tables_convert_first(o, g, &which, &failed);
     if (!code)
         code = stream(o, &which, type, w);
     if (code)
@@ -263,7 +219,7 @@ int export_rows(struct cmd_open *o, const struct cmd_globals *g, const struct ex
     if (!code && x->type && config_types(&o->config, &types, &why))
         code = cmd_fail(&why, EXIT_CONFIG);
     if (!code && x->type)
-        code = find_type(&types, x->type, &type);
+        code = tables_type("export", &types, x->type, &type);
     if (!code)
         code = rows(o, g, &own, type, &w);
     config_types_free(&types);

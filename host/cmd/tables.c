@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "base/yaml.h"
+#include "engine/recover.h"
 
 int tables_time(const char *text, int64_t *us) {
     AUTO_BUF struct buf whole = BUF_INIT;
@@ -132,4 +134,46 @@ void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root,
     if (rc)
         log_warn("the crawl is over, but its tables are not made (trotline %s %s makes up for it): %s",
                  after == CONFIG_AFTER_TABLES ? "refine" : "convert", root_id, why.text);
+}
+
+int tables_type(const char *command, const struct config_types *types, const char *name,
+                const struct types_type **out) {
+    AUTO_FREE const char **known = mem_array(NULL, types->count + 1, sizeof *known);
+    for (size_t i = 0; i < types->count; i++) {
+        known[i] = types->type[i].name;
+        if (strcmp(known[i], name) == 0)
+            *out = &types->type[i];
+    }
+    if (*out)
+        return 0;
+    const char *near = yaml_nearest(name, known, types->count);
+    return cmd_usage(command, "there is no type '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+                     near ? "'?" : " (trotline refine lists them)");
+}
+
+static int one_more(void *ctx, const struct store_source *d) {
+    (void)d;
+    ++*(int64_t *)ctx;
+    return 0;
+}
+
+int tables_convert_first(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
+                         int64_t *failed) {
+    struct fail why = FAIL_INIT;
+    struct convert_sums sums = {0};
+    struct store_selection due = *which;
+    int64_t count = 0;
+    due.unconverted = true;
+    *failed = 0;
+    if (store_sources(o->store, &due, one_more, &count, &why))
+        return cmd_fail(&why, EXIT_INTERNAL);
+    if (!count)
+        return 0;
+    cmd_close(o);
+    int code = cmd_open(o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
+    if (!code && (recover_all(o->store, o->lake, &why) || tables_convert(o, g, which, &sums, &why)))
+        code = cmd_fail(&why, EXIT_INTERNAL);
+    *failed = sums.failed;
+    cmd_close(o);
+    return code ? code : cmd_open(o, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
 }

@@ -21,6 +21,12 @@ int tables_time(const char *text, int64_t *us);
 
 int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
                    struct convert_sums *sums, struct fail *why); /* with progress and problems on stderr */
+/* Documents that are not items yet become it first, for which the catalog is opened for writing, and then for reading
+ * again; where there are none, nothing is written anywhere. 0, or the exit code, said. failed: that could not be. */
+int tables_convert_first(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
+                         int64_t *failed);
+/* The type of that name. 0, or the exit code, said. */
+int tables_type(const char *command, const struct config_types *types, const char *name, const struct types_type **out);
 int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
                   const struct store_selection *which, struct refine_sums *sums, struct fail *why);
 /* convert.after: what a crawl does when it has closed. It is over and whole, whatever comes of this. */

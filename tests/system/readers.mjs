@@ -4,6 +4,7 @@
 //   node readers.mjs rows duckdb|hyparquet|arrow|avsc FILE…  a line a row, an object in the order of the columns
 //   node readers.mjs meta FILE…                        a line a file: its whole Parquet footer and page index, by hyparquet
 //   node readers.mjs sql < LINES                       {"sql": …, "params": […]} a line in, the rows or {"error": …} out (DuckDB)
+//   node readers.mjs parse hive|spark|trino < SQL      what the engine's grammar refuses (dt-sql-parser), a line each; 1 if any
 //
 // Integers are digits, however long; times microseconds since 1970 UTC, as integers; NaN and infinities texts; bytes
 // {"base64": …}; what is absent null. The first file that cannot be read ends the program: its name and the reason, status 1.
@@ -18,7 +19,7 @@ import { resolve } from 'node:path'
 import { inflateRaw } from 'node:zlib'
 
 const packages = ['@duckdb/node-api@1.5.6-r.1', 'hyparquet@1.31.5', 'hyparquet-compressors@1.1.2', 'parquet-wasm@0.8.0',
-  'apache-arrow@21.2.0', 'avsc@5.7.9']
+  'apache-arrow@21.2.0', 'avsc@5.7.9', 'dt-sql-parser@4.5.1']
 const { TROTLINE_READERS, XDG_CACHE_HOME, TROTLINE_BUILD, TROTLINE_TEST_READERS } = process.env
 const folder = resolve(TROTLINE_READERS || (XDG_CACHE_HOME ? XDG_CACHE_HOME + '/trotline-test-readers' : (TROTLINE_BUILD || '.') + '/tests/readers'))
 const need = createRequire(folder + '/package.json')
@@ -170,15 +171,27 @@ async function sql() {
     }
 }
 
+function parse(dialect) {
+  const parser = need('dt-sql-parser')
+  const engine = new { hive: parser.HiveSQL, spark: parser.SparkSQL, trino: parser.TrinoSQL }[dialect]()
+  const wrong = engine.validate(readFileSync(0, 'utf8'))
+  for (const w of wrong) process.stdout.write(`${w.startLine}:${w.startColumn}: ${w.message}\n`)
+  if (wrong.length) throw new Error(`${wrong.length} statements are wrong`)
+}
+
 // Whole or not at all, for two tests may begin at once: made beside its place and moved there.
 function install() {
-  if (!existsSync(folder + '/node_modules')) {
+  const whole = packages.every(p => existsSync(folder + '/node_modules/' + p.slice(0, p.lastIndexOf('@'))))
+  if (!whole) {
     mkdirSync(folder + '/..', { recursive: true })
     const fresh = mkdtempSync(folder + '-')
     const npm = spawnSync('npm', ['install', '--prefix', fresh, '--no-audit', '--no-fund', '--no-save', ...packages],
       { timeout: 300000, encoding: 'utf8' })
     if (npm.status === 0) {
+      const old = mkdtempSync(folder + '-')    // of other packages
+      try { renameSync(folder, old + '/was') } catch { /* there was none */ }
       try { renameSync(fresh, folder) } catch { /* another test was first */ }
+      rmSync(old, { recursive: true, force: true })
     }
     rmSync(fresh, { recursive: true, force: true })
     if (npm.status !== 0) {
@@ -192,8 +205,9 @@ function install() {
 async function main(verb, args) {
   if (verb === 'install') return install()
   if (verb === 'sql') return sql()
+  if (verb === 'parse') return parse(args[0])
   const one = verb === 'meta' ? async file => [await meta(file)] : verb === 'rows' && readers[args[0]] && await readers[args.shift()]()
-  if (!one) throw new Error('usage: readers.mjs install | rows READER FILE… | meta FILE… | sql')
+  if (!one) throw new Error('usage: readers.mjs install | rows READER FILE… | meta FILE… | sql | parse DIALECT')
   for (const file of args)
     for (const row of await one(file).catch(e => { throw new Error(`${file}: ${e.message}`) })) print(row)
 }

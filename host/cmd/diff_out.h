@@ -1,0 +1,32 @@
+/* diff_out.h - differences on their way out: a line each for people and CSV, lists of objects for programs.
+ *
+ * JSON has its lists one after the other, so whoever compares is asked for each kind of difference in turn. */
+#ifndef TROTLINE_CMD_DIFF_OUT_H
+#define TROTLINE_CMD_DIFF_OUT_H
+#include "base/json_write.h"
+#include "cmd/cmd.h"
+
+enum diff_change { DIFF_ADDED, DIFF_REMOVED, DIFF_CHANGED, DIFF_CHANGES };
+struct diff_out {
+    enum cmd_format format;
+    /* Writes the value of "before" or "after": what is known of an entry. A failure ends it. */
+    int (*version)(void *ctx, struct json_writer *w, const void *entry);
+    void *ctx;
+    struct buf text;
+    const char *section; /* json: the list that is open */
+    bool first;
+    int64_t change[DIFF_CHANGES], same; /* counted by who compares */
+};
+/* compare counts all differences anew, and reports those whose bit is set in wanted. */
+int diff_out_all(struct diff_out *d, int (*compare)(void *ctx, unsigned wanted), void *ctx);
+/* An entry of one side is NULL unless it has changed. Nothing, when its bit is not wanted. */
+int diff_out_report(struct diff_out *d, unsigned wanted, enum diff_change change, struct tl_span key,
+                    const void *before, const void *after);
+/* Says what it came to; the exit code. */
+int diff_out_end(struct diff_out *d, bool exit_code);
+
+/* trotline diff --items, --type NAME (diff_rows.c): rows instead of documents. The exit code, said; type may be NULL.
+ */
+int diff_rows(struct cmd_open *o, const struct cmd_globals *g, char **root, const char *type, enum cmd_format format,
+              bool exit_code);
+#endif
