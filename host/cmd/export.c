@@ -96,5 +96,42 @@ static int export_main(int argc, char **argv, const struct cmd_globals *g) {
     return code;
 }
 
-const struct command cmd_export = {"export", "rows for programs, and what other tools need to read the tables",
-                                   export_main, "", ""};
+const struct command cmd_export = {
+    "export", "rows for programs, and what other tools need to read the tables", export_main,
+    "--format jsonl|csv [--columns A,B] [--type NAME] [--since TIME] [--until TIME] [ROOT]\n"
+    "       trotline export manifest [--format parquet|avro] [--location URL] [-o FORMAT] [TABLE ...]\n"
+    "       trotline export ddl --for athena|glue|hive|spark|trino [--location URL]\n"
+    "       trotline export duckdb [--location URL] [FILE.sql]\n"
+    "       trotline export datasette\n"
+    "       trotline export delta [TABLE ...]",
+    "Rows: writes the dataset items of a crawl (or of all), reused documents' included, to the standard output as "
+    "they\n"
+    "are read, each once, whatever is joined meanwhile. Documents that are not items yet are converted first.\n"
+    "\n"
+    "      ROOT             only the documents of this crawl, and those of earlier ones that it stands for\n"
+    "      --format FORMAT  jsonl: an object a line, columns in order, metadata as objects, data as text; or csv:\n"
+    "                       RFC 4180, lists and metadata as JSON, an empty text quoted, null not\n"
+    "      --columns A,B    only these, in this order\n"
+    "      --type NAME      rows of this type instead (trotline-types(5)), as refine makes them\n"
+    "      --since TIME, --until TIME   only what was collected then: 2026-11-30, 2026-11-30T06:00:00Z, or 7d ago\n"
+    "\n"
+    "For other tools:\n"
+    "  manifest    the files that count now, a path a line, or with -o json or jsonl rows, bytes and SHA-256 as well\n"
+    "  ddl         CREATE TABLE of dataset items, of each version of each type, and of rejects\n"
+    "  duckdb      a file of views for duckdb -init: items, types (newest, and each version), rejects, documents\n"
+    "  datasette   metadata for Datasette over the catalog: descriptions, facets, questions\n"
+    "  delta       makes a Delta Lake log beside the files of tables; convert, refine and compact keep it up\n"
+    "\n"
+    "      TABLE            items (if none is named), rejects, a type, or one version of it such as http_page_v1\n"
+    "      --for ENGINE     whose statements; glue takes those of athena\n"
+    "      --location URL   where the lake lies for whoever reads it, such as s3://bucket/lake\n"
+    "\n"
+    "Ends with 0; 5 when some documents could not be converted, 14 when the lake lacks files.\n"
+    "\n"
+    "Examples:\n"
+    "  trotline export --format jsonl 0193a5c4 | jq -r .data_url\n"
+    "  trotline export --format csv --type http_page --columns url,title > pages.csv\n"
+    "  trotline export duckdb views.sql && duckdb -init views.sql\n"
+    "  trotline export ddl --for athena --location s3://bucket/lake\n"
+    "  trotline export datasette > metadata.json && datasette catalog.db -m metadata.json\n"
+    "  trotline export delta items http_page\n"};

@@ -265,6 +265,9 @@ def ddl():
     if READERS:
         for engine, dialect in (("athena", "hive"), ("hive", "hive"), ("spark", "spark"), ("trino", "trino")):
             got = node("parse", dialect, stdin=texts[engine] if engine != "spark" else texts[engine] + spark)
+            if got.stdout.startswith("SKIP"):
+                note(f"left out: {got.stdout.strip()}")
+                break
             eq(f"{engine}: statements as its grammar has them", (got.returncode, got.stdout[:300]), (0, ""))
 
 

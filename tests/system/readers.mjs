@@ -10,7 +10,7 @@
 // {"base64": …}; what is absent null. The first file that cannot be read ends the program: its name and the reason, status 1.
 // Packages live in $TROTLINE_READERS, else $XDG_CACHE_HOME/trotline-test-readers, else $TROTLINE_BUILD/tests/readers. `install` ends
 // with 77 where npm cannot get them, and with 1 when $TROTLINE_TEST_READERS is "required".
-import { createRequire } from 'node:module'
+import module, { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
@@ -171,8 +171,18 @@ async function sql() {
     }
 }
 
-function parse(dialect) {
-  const parser = need('dt-sql-parser')
+// Its modules are written for bundlers: names without endings, folders for their index.
+const endings = `export const resolve = async (name, context, next) => {
+  try { return await next(name, context) } catch (e) {
+    for (const end of ['.js', '/index.js']) try { return await next(name + end, context) } catch { /* the next */ }
+    throw e
+  }
+}`
+
+async function parse(dialect) {
+  if (!module.register) return void process.stdout.write('SKIP: this node cannot load the parser\n')
+  module.register('data:text/javascript,' + encodeURIComponent(endings))
+  const parser = await load('dt-sql-parser')
   const engine = new { hive: parser.HiveSQL, spark: parser.SparkSQL, trino: parser.TrinoSQL }[dialect]()
   const wrong = engine.validate(readFileSync(0, 'utf8'))
   for (const w of wrong) process.stdout.write(`${w.startLine}:${w.startColumn}: ${w.message}\n`)
