@@ -18,7 +18,15 @@ explanationdir = $(docdir)/explanation
 dist_explanation_DATA = docs/explanation/execution-model.md
 
 howtodir = $(docdir)/howto
-dist_howto_DATA = docs/howto/collector-cookbook.md docs/howto/cron.md docs/howto/digest.md docs/howto/github.md docs/howto/hosts.md docs/howto/queries.md docs/howto/systemd.md docs/howto/urls.md
+dist_howto_DATA = docs/howto/collector-cookbook.md
+dist_howto_DATA += docs/howto/cron.md
+dist_howto_DATA += docs/howto/digest.md
+dist_howto_DATA += docs/howto/github.md
+dist_howto_DATA += docs/howto/hosts.md
+dist_howto_DATA += docs/howto/queries.md
+dist_howto_DATA += docs/howto/systemd.md
+dist_howto_DATA += docs/howto/tables.md
+dist_howto_DATA += docs/howto/urls.md
 
 tutorialdir = $(docdir)/tutorial
 dist_tutorial_DATA = docs/tutorial/first-collector.md docs/tutorial/first-crawl.md
