@@ -226,6 +226,8 @@ host_libhost_a_SOURCES += \
 	host/engine/delta_replay.h \
 	host/engine/elf.c \
 	host/engine/elf.h \
+	host/engine/field.c \
+	host/engine/field.h \
 	host/engine/item_keep.c \
 	host/engine/item_keep.h \
 	host/engine/item_rows.c \
@@ -266,6 +268,8 @@ host_libhost_a_SOURCES += \
 	host/engine/rebuild.c \
 	host/engine/rebuild.h \
 	host/engine/rebuild_read.c \
+	host/engine/rebuild_tables.c \
+	host/engine/rebuild_tables.h \
 	host/engine/recover.c \
 	host/engine/recover.h \
 	host/engine/refine.c \
@@ -311,6 +315,8 @@ host_libhost_a_SOURCES += \
 	host/engine/table_file.h \
 	host/engine/table_list.c \
 	host/engine/table_list.h \
+	host/engine/table_record.c \
+	host/engine/table_record.h \
 	host/engine/tagset.c \
 	host/engine/tagset.h \
 	host/engine/verify.c \

@@ -57,11 +57,13 @@ static int rebuild(struct cmd_open *o, const struct cmd_globals *g, const char *
     char elapsed[TIME_TEXT];
     time_duration_text(time_mono_us() - start, elapsed);
     if (!g->quiet || sums.problems)
-        log_closing("rebuild: %lld crawl%s with %lld run%s and %lld document%s restored into %s in %s; %lld damaged "
+        log_closing("rebuild: %lld crawl%s with %lld run%s, %lld document%s and %lld table file%s restored into %s in "
+                    "%s; %lld damaged "
                     "record%s, %lld crawl%s cannot be restored; look with: trotline ls",
                     (long long)sums.crawls, print_s(sums.crawls), (long long)sums.runs, print_s(sums.runs),
-                    (long long)sums.documents, print_s(sums.documents), catalog, elapsed, (long long)sums.problems,
-                    print_s(sums.problems), (long long)sums.unrecorded, print_s(sums.unrecorded));
+                    (long long)sums.documents, print_s(sums.documents), (long long)sums.tables, print_s(sums.tables),
+                    catalog, elapsed, (long long)sums.problems, print_s(sums.problems), (long long)sums.unrecorded,
+                    print_s(sums.unrecorded));
     return sums.problems ? EXIT_DAMAGED : EXIT_DONE;
 }
 

@@ -9,7 +9,7 @@
 #include "convert/items.h"
 #include "engine/delta.h"
 #include "engine/lock.h"
-#include "engine/table_file.h"
+#include "engine/table_record.h"
 
 #define HOUR_US ((int64_t)3600 * 1000000)
 enum { FILE_BYTES = 512 << 20, FILES_MAX = 10000, FORMATS = 2 }; /* FILES_MAX: their ids stand in the new file */
@@ -90,6 +90,7 @@ int compact_sweep(struct store *s, struct lake *l, struct fail *why) {
 struct joined {
     struct table_file file[FORMATS];
     size_t first, count; /* of the Avro files whose rows it has */
+    struct table_record record;
 };
 
 static int copy_rows(struct compacting *c, const struct small *from, struct joined *to) {
@@ -117,22 +118,23 @@ static int copy_rows(struct compacting *c, const struct small *from, struct join
     return rc;
 }
 
-static void list_ids(const struct compacting *c, int format, size_t first, size_t count, struct buf *out) {
+static void list_ids(const struct list *l, size_t first, size_t count, struct buf *out) {
     char id[UUID_TEXT];
     for (size_t i = first; i < first + count; i++)
-        buf_printf(out, "%s%s", i > first ? " " : "", uuid_text(&c->list[format].file[i].id, id));
+        buf_printf(out, "%s%s", i > first ? " " : "", uuid_text(&l->file[i].id, id));
 }
 
 static int open_joined(struct compacting *c, struct joined *j) {
     const struct small *first = &c->list[1].file[j->first];
-    const struct table_place place = {.kind = STORE_ITEMS,
+    const struct table_place place = {.id = uuid_new(),
+                                      .kind = STORE_ITEMS,
                                       .name = first->name,
                                       .version = first->version,
                                       .environment = c->o->config->environment,
                                       .hour_us = first->hour_us};
+    AUTO_BUF struct buf replaces = BUF_INIT;
+    list_ids(&c->list[1], j->first, j->count, &replaces);
     for (int f = 0; f < FORMATS; f++) {
-        AUTO_BUF struct buf replaces = BUF_INIT;
-        list_ids(c, f, j->first, j->count, &replaces);
         int rc = table_file_open(c->o->lake, &c->o->config->convert, &items_table, &place, f == 1, replaces.data,
                                  &j->file[f], c->why);
         if (rc && f)
@@ -141,6 +143,17 @@ static int open_joined(struct compacting *c, struct joined *j) {
             return rc;
     }
     return TL_OK;
+}
+
+/* What is to be committed, for a catalog that is made anew. */
+static int stage_record(struct compacting *c, struct joined *j) {
+    struct table_record *r = &j->record;
+    int rc = table_record_open(c->o->lake, "compact", j->file[0].at.written_us, r, c->why);
+    for (int f = 0; !rc && f < FORMATS; f++)
+        table_record_file(r, &j->file[f].at);
+    for (size_t i = 0; !rc && i < j->count; i++)
+        table_record_replaced(r, &c->list[1].file[j->first + i].id, &j->file[0].at.id);
+    return rc ? rc : table_record_close(r, c->o->lake, c->why);
 }
 
 static int commit(struct compacting *c, struct joined *j) {
@@ -153,6 +166,7 @@ static int commit(struct compacting *c, struct joined *j) {
     int rc = store_begin(s, c->why);
     if (rc)
         return rc;
+    rc = store_table_put(s, &j->record.file.at, c->why);
     for (int f = 0; !rc && f < FORMATS; f++)
         rc = store_table_put(s, &j->file[f].at, c->why);
     if (!rc)
@@ -165,7 +179,7 @@ static int commit(struct compacting *c, struct joined *j) {
 }
 
 static int join(struct compacting *c, size_t first, size_t count) {
-    struct joined j = {.first = first, .count = count};
+    struct joined j = {.first = first, .count = count, .record = TABLE_RECORD_INIT};
     int rc = open_joined(c, &j);
     if (rc)
         return rc;
@@ -175,8 +189,11 @@ static int join(struct compacting *c, size_t first, size_t count) {
         rc = table_file_close(&j.file[f], c->o->lake, c->why);
     FAULT_POINT("compact-staged");
     if (!rc)
+        rc = stage_record(c, &j);
+    if (!rc)
         rc = commit(c, &j);
     if (rc) {
+        table_record_drop(&j.record, c->o->lake);
         for (int f = 0; f < FORMATS; f++)
             table_file_drop(&j.file[f], c->o->lake);
         return rc;
@@ -187,15 +204,33 @@ static int join(struct compacting *c, size_t first, size_t count) {
     c->sums->after += FORMATS;
     c->sums->rows += j.file[0].at.rows;
     c->sums->bytes += j.file[0].at.bytes + j.file[1].at.bytes;
+    rc = table_record_publish(&j.record, c->o->lake, c->why);
     for (int f = 0; !rc && f < FORMATS; f++)
         rc = table_file_publish(&j.file[f], c->o->lake, c->why);
     FAULT_POINT("compact-published");
     return rc;
 }
 
-/* The Parquet and Avro files of a pair were put one after the other, so both lists are in the same order. */
-static bool same_pair(const struct small *a, const struct small *b) {
-    return a->hour_us == b->hour_us && strcmp(a->name, b->name) == 0 && a->rows == b->rows;
+static int in_order(const void *left, const void *right) {
+    const struct small *a = left, *b = right;
+    if (a->hour_us != b->hour_us)
+        return a->hour_us < b->hour_us ? -1 : 1;
+    int order = strcmp(a->name, b->name);
+    if (!order)
+        order = strcmp(a->version, b->version);
+    return order ? order : memcmp(&a->id, &b->id, sizeof a->id);
+}
+
+/* Both lists in the same order: the Parquet and the Avro file of a pair have one id. */
+static bool pairs(struct list *parquet, struct list *avro) {
+    bool same = parquet->count == avro->count;
+    struct list *const list[FORMATS] = {parquet, avro};
+    for (int f = 0; f < FORMATS; f++)
+        if (list[f]->count)
+            qsort(list[f]->file, list[f]->count, sizeof *list[f]->file, in_order);
+    for (size_t i = 0; same && i < avro->count; i++)
+        same = in_order(&parquet->file[i], &avro->file[i]) == 0 && parquet->file[i].rows == avro->file[i].rows;
+    return same;
 }
 
 static bool together(const struct small *a, const struct small *b) {
@@ -233,10 +268,7 @@ int compact_items(const struct compact_options *o, struct compact_sums *sums, st
     int rc = lock_tables(o->config->catalog, &lock, &reason);
     for (int f = 0; !rc && f < FORMATS; f++)
         rc = store_table_each(o->store, STORE_ITEMS, format_name[f], false, add_file, &c.list[f], &reason);
-    bool paired = c.list[0].count == c.list[1].count;
-    for (size_t i = 0; paired && i < c.list[0].count; i++)
-        paired = same_pair(&c.list[0].file[i], &c.list[1].file[i]);
-    if (!rc && !paired)
+    if (!rc && !pairs(&c.list[0], &c.list[1]))
         rc = fail_exit(&reason, TL_INVALID, EXIT_DAMAGED,
                        "the catalog's Parquet and Avro files are no pairs: nothing was joined");
     if (!rc)

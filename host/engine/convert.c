@@ -12,7 +12,7 @@
 #include "engine/convert_own.h"
 #include "engine/delta.h"
 #include "engine/lock.h"
-#include "engine/table_file.h"
+#include "engine/table_record.h"
 
 #define HOUR_US ((int64_t)3600 * 1000000)
 enum { FILE_BYTES = 256 << 20, FILE_DOCUMENTS = 200000, KEEP_BYTES = 4 << 20, NAME_MAX_ = 64 };
@@ -24,6 +24,7 @@ struct due { /* a document to be converted */
 };
 struct done { /* one whose rows are in the open pair */
     int64_t run, root, items;
+    struct uuid run_id, result_id;
 };
 struct converting {
     const struct convert_options *o;
@@ -79,7 +80,8 @@ static int in_order(const void *left, const void *right) {
 /* ---- the open pair */
 
 static int open_pair(struct converting *c) {
-    const struct table_place place = {.kind = STORE_ITEMS,
+    const struct table_place place = {.id = uuid_new(),
+                                      .kind = STORE_ITEMS,
                                       .name = c->name[c->at->collector],
                                       .version = ITEMS_SCHEMA_VERSION,
                                       .environment = c->o->config->environment,
@@ -113,9 +115,21 @@ static int add_row(void *ctx, const struct cell *cells) {
     return rc;
 }
 
-static int record_files(struct converting *c) {
+/* What is to be committed, for a catalog that is made anew. */
+static int stage_record(struct converting *c, struct table_record *r) {
+    int rc = table_record_open(c->o->lake, "convert", c->now_us, r, c->why);
+    for (int i = 0; c->open && !rc && i < 2; i++)
+        table_record_file(r, &c->pair[i].at);
+    for (size_t n = 0; !rc && n < c->done_count; n++) {
+        const struct done *d = &c->done[n];
+        table_record_converted(r, &d->run_id, &d->result_id, d->items, d->items ? &c->pair[0].at.id : NULL);
+    }
+    return rc ? rc : table_record_close(r, c->o->lake, c->why);
+}
+
+static int record_files(struct converting *c, struct table_record *r) {
     struct store *s = c->o->store;
-    int rc = TL_OK;
+    int rc = store_table_put(s, &r->file.at, c->why);
     for (int i = 0; c->open && !rc && i < 2; i++)
         rc = store_table_put(s, &c->pair[i].at, c->why);
     for (size_t n = 0; !rc && n < c->done_count; n++) {
@@ -139,13 +153,12 @@ static int by_root(const void *left, const void *right) {
     return a->root != b->root ? (a->root < b->root ? -1 : 1) : (a->run > b->run) - (a->run < b->run);
 }
 
-static int commit(struct converting *c) {
+static int commit(struct converting *c, struct table_record *r) {
     struct store *s = c->o->store;
-    qsort(c->done, c->done_count, sizeof *c->done, by_root);
     int rc = store_begin(s, c->why);
     if (rc)
         return rc;
-    rc = record_files(c);
+    rc = record_files(c, r);
     if (rc) {
         store_rollback(s);
         if (!c->why->status)
@@ -157,15 +170,20 @@ static int commit(struct converting *c) {
 
 /* Everything converted since the last time is in the lake and the catalog says so; or nothing of it. */
 static int close_pair(struct converting *c) {
+    struct table_record record = TABLE_RECORD_INIT;
     int rc = TL_OK;
     if (!c->done_count)
         return TL_OK;
+    qsort(c->done, c->done_count, sizeof *c->done, by_root);
     for (int i = 0; c->open && !rc && i < 2; i++)
         rc = table_file_close(&c->pair[i], c->o->lake, c->why);
     FAULT_POINT("convert-staged");
     if (!rc)
-        rc = commit(c);
+        rc = stage_record(c, &record);
+    if (!rc)
+        rc = commit(c, &record);
     if (rc) {
+        table_record_drop(&record, c->o->lake);
         drop_pair(c);
         return rc;
     }
@@ -173,6 +191,7 @@ static int close_pair(struct converting *c) {
     for (size_t n = 0; n < c->done_count; n++)
         c->sums->items += c->done[n].items;
     c->sums->documents += (int64_t)c->done_count;
+    rc = table_record_publish(&record, c->o->lake, c->why);
     for (int i = 0; c->open && !rc && i < 2; i++) {
         c->sums->files++;
         c->sums->bytes += c->pair[i].at.bytes;
@@ -247,7 +266,7 @@ static int convert_one(struct converting *c, struct buf *path, struct fail *why)
     if (rc)
         return rc;
     MEM_GROW(c->done, c->done_count, c->done_room);
-    c->done[c->done_count++] = (struct done){c->at->run, d.root, c->rows};
+    c->done[c->done_count++] = (struct done){c->at->run, d.root, c->rows, d.run_id, d.result_id};
     return TL_OK;
 }
 

@@ -1,9 +1,10 @@
 /* convert.h - documents to dataset items: which are due, into which files, exactly once.
  *
  * Documents are taken in the order of (collector, hour of collection, run); the rows of one collector and hour go into
- * one pair of files, Parquet and Avro with the same rows. Closing a pair is one transaction, which also says of each
- * document that it has been converted; so whoever is killed in the middle leaves nothing behind, and the next
- * conversion does what is missing. One conversion at a time: others wait (lock_tables). Documents are only read. */
+ * one pair of files, Parquet and Avro with the same rows and one id. Closing a pair is one transaction, which also says
+ * of each document that it has been converted, as does a record in the lake (table_record.h); so whoever is killed in
+ * the middle leaves nothing behind, and the next conversion does what is missing. One conversion at a time: others wait
+ * (lock_tables). Documents are only read. */
 #ifndef TROTLINE_ENGINE_CONVERT_H
 #define TROTLINE_ENGINE_CONVERT_H
 #include "engine/config.h"

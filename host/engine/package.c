@@ -11,6 +11,7 @@
 #include "base/json_write.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "lake/lake.h"
 #include "store/package.h"
 
 enum { FLUSH_BYTES = 256 << 10 };
@@ -65,15 +66,8 @@ static int flush(struct writing *w) {
         return fail_set(w->why, TL_FAILED, "cannot write the closing record: a row of the crawl is too long");
     hash_add(w->hash, left.ptr, left.len);
     w->p->bytes += (int64_t)left.len;
-    while (left.len) {
-        ssize_t n = write(w->fd, left.ptr, left.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_errno(w->why, TL_FAILED, "cannot write the closing record into the lake");
-        left.ptr += n;
-        left.len -= (size_t)n;
-    }
+    if (lake_write_all(w->fd, left))
+        return fail_errno(w->why, TL_FAILED, "cannot write the closing record into the lake");
     buf_reset(&w->text);
     return TL_OK;
 }

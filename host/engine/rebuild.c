@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "engine/rebuild_tables.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -77,6 +78,16 @@ static int read_record(struct rebuild *r, const char *path, struct package_head 
     return rc;
 }
 
+/* FILE:LINE: may be said already. */
+static void damaged(struct rebuild *r, const char *path, const struct fail *why) {
+    size_t len = strlen(lake_path(r->l));
+    if (strncmp(why->text, lake_path(r->l), len) == 0 && why->text[len] == '/') {
+        r->sums->problems++;
+        r->to->problem(r->to->ctx, why->text);
+    } else
+        problem(r, path, why->text);
+}
+
 static void restore(struct rebuild *r, const char *path, struct package_head *head, const struct fail *why, int rc) {
     if (!rc) {
         r->sums->crawls++;
@@ -86,12 +97,7 @@ static void restore(struct rebuild *r, const char *path, struct package_head *he
             r->to->restored(r->to->ctx, head);
         return;
     }
-    size_t len = strlen(lake_path(r->l));
-    if (strncmp(why->text, lake_path(r->l), len) == 0 && why->text[len] == '/') { /* FILE:LINE: is said already */
-        r->sums->problems++;
-        r->to->problem(r->to->ctx, why->text);
-    } else
-        problem(r, path, why->text);
+    damaged(r, path, why);
 }
 
 static bool ends_with(const char *path, const char *end) {
@@ -122,6 +128,23 @@ static int each_record(void *ctx, const char *path, int64_t bytes, unsigned mode
         restore(r, path, &head, &why, rc);
     package_head_free(&head);
     return over ? TL_FAILED : 0;
+}
+
+static int each_tables(void *ctx, const char *path, int64_t bytes, unsigned mode) {
+    struct rebuild *r = ctx;
+    struct fail why = FAIL_INIT;
+    int64_t files;
+    (void)bytes;
+    (void)mode;
+    int rc = rebuild_tables(r->s, r->l, path, &files, &why);
+    if (rc && why.exit_code == EXIT_DISK) {
+        *r->why = why;
+        return rc;
+    }
+    r->sums->tables += files;
+    if (rc)
+        damaged(r, path, &why);
+    return 0;
 }
 
 /* ---- documents of crawls that have none */
@@ -201,6 +224,10 @@ static int fill(struct rebuild *r, const char *where, const char *catalog) {
         rc = must_be_empty(r->s, catalog, r->why);
     if (!rc)
         rc = lake_walk(r->l, "crawls", each_record, r, r->why);
+    if (!rc)
+        rc = lake_walk(r->l, LAKE_TABLES, each_tables, r, r->why);
+    if (!rc)
+        rc = rebuild_tables_end(r->s, r->l, r->why);
     r->count = -1;
     if (!rc)
         rc = lake_walk(r->l, "documents", each_document, r, r->why);

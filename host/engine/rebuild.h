@@ -1,5 +1,7 @@
 /* rebuild.h - the catalog from the lake: every closed crawl exactly as it was, from its closing record.
  *
+ * So does what is in which table file, from the records that stand beside these (rebuild_tables.h).
+ *
  * A crawl comes back whole or not at all. Where a record is damaged, that is said, and the others go on. Crawls that
  * were never closed have no record: their documents are whole, but what the catalog knew of them is gone; they are
  * named. */
@@ -18,6 +20,7 @@ struct rebuild_events {
 };
 struct rebuild_sums {
     int64_t crawls, runs, documents, problems, unrecorded;
+    int64_t tables; /* table files that records name */
 };
 /* `catalog` must not be there, or hold no crawl (TL_INVALID, EXIT_USAGE). One that is not there appears whole, at the
  * end. Damaged records are counted as problems; a negative status means that nothing could be rebuilt. */

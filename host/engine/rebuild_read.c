@@ -3,34 +3,21 @@
  * Invariant: nothing of a package that does not fit together is kept: what a line names must have come before it, and
  * in the end runs, documents and states are as many as the summary says. The lines may have been made by somebody else.
  */
-#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "engine/field.h"
 #include "engine/rebuild.h"
 #include "net/url.h"
 #include "store/package.h"
-
-/* ---- members of a line, by table */
-
-enum field_type { F_ID, F_INT, F_BOOL, F_TEXT, F_SPAN, F_JSON, F_DIGEST, F_SHA256, F_STATE, F_EDGE, F_REASON };
-struct field {
-    const char *name;
-    enum field_type type;
-    bool required;
-    size_t offset; /* in the struct that is filled in */
-};
-enum { FIELDS_MAX = 32 };
 
 struct import {
     struct store *s;
     const struct package_head *head;
     struct store_crawl crawl; /* root: 0 before its line came */
-    struct arena arena;       /* texts of the line */
-    struct buf scratch;
+    struct field_reader in;   /* texts of the line */
     struct import_collector {
         char *name, *version;
         int64_t key;
@@ -49,106 +36,7 @@ struct import {
 
 #define WRONG(m, ...) fail_exit((m)->why, TL_INVALID, EXIT_DAMAGED, __VA_ARGS__)
 
-static const char *text_of(struct import *m, const struct tl_json *v) {
-    buf_reset(&m->scratch);
-    if (json_text(v, &m->scratch) || (m->scratch.data && strlen(m->scratch.data) != m->scratch.len))
-        return NULL;
-    return arena_text(&m->arena, buf_span(&m->scratch).ptr, m->scratch.len);
-}
-
-static bool word_at(const struct tl_json *v, const char *const *words, int count, int *out) {
-    if (v->type != TL_JSON_STRING)
-        return false;
-    struct tl_span inside = {v->raw.ptr + 1, v->raw.len - 2};
-    for (*out = 0; *out < count; ++*out)
-        if (words[*out] && span_eq(inside, words[*out]))
-            return true;
-    return false;
-}
-
-/* A string that holds JSON, or JSON as it stands. */
-static bool take_span(struct import *m, const struct tl_json *v, bool json, struct tl_span *out) {
-    if (json && v->type != TL_JSON_STRING) {
-        *out = v->raw;
-        return v->type == TL_JSON_OBJECT || v->type == TL_JSON_ARRAY;
-    }
-    buf_reset(&m->scratch);
-    if (json_text(v, &m->scratch))
-        return false;
-    char *copy = arena_text(&m->arena, buf_span(&m->scratch).ptr, m->scratch.len);
-    *out = (struct tl_span){copy, m->scratch.len};
-    return copy != NULL;
-}
-
-static bool take_int(const struct tl_json *v, int64_t *out) {
-    return v->type == TL_JSON_NUMBER && json_int(v, out) == TL_OK && *out >= 0;
-}
-
-static bool take_hex(const struct tl_json *v, uint8_t *out, size_t len) {
-    return v->type == TL_JSON_STRING && hash_unhex((struct tl_span){v->raw.ptr + 1, v->raw.len - 2}, out, len) == TL_OK;
-}
-
-static bool take(struct import *m, const struct field *f, const struct tl_json *v, void *to) {
-    int word;
-    switch (f->type) {
-    case F_ID:
-        return v->type == TL_JSON_STRING && uuid_parse((struct tl_span){v->raw.ptr + 1, v->raw.len - 2}, to) == TL_OK;
-    case F_INT:
-        return take_int(v, to);
-    case F_BOOL:
-        return json_bool(v, to) == TL_OK;
-    case F_TEXT:
-        return v->type == TL_JSON_STRING && (*(const char **)to = text_of(m, v)) != NULL;
-    case F_SPAN:
-        return v->type == TL_JSON_STRING && take_span(m, v, false, to);
-    case F_JSON:
-        return take_span(m, v, true, to);
-    case F_DIGEST:
-        return take_hex(v, to, STORE_DIGEST);
-    case F_SHA256:
-        return take_hex(v, ((struct sha256 *)to)->byte, SHA256_BYTES);
-    case F_STATE:
-        if (!word_at(v, store_state_name, STORE_STATES, &word))
-            return false;
-        *(enum store_state *)to = (enum store_state)word;
-        return true;
-    case F_EDGE:
-        if (!word_at(v, store_edge_name, STORE_EDGES, &word))
-            return false;
-        *(enum store_edge *)to = (enum store_edge)word;
-        return true;
-    case F_REASON:
-        if (!word_at(v, store_reason_name, STORE_REASONS, &word) || !word)
-            return false;
-        *(enum store_reason *)to = (enum store_reason)word;
-        return true;
-    }
-    return false;
-}
-
-/* Members that are not in the table are for later versions; null says as much as a member that is missing. */
-static int decode(struct import *m, const struct tl_json *line, const struct field *f, size_t count, void *out) {
-    struct tl_json at = {0};
-    bool seen[FIELDS_MAX] = {false};
-    int rc;
-    while ((rc = json_next(line, &at)) == TL_OK) {
-        size_t i = 0;
-        while (i < count && !json_key_is(&at, f[i].name))
-            i++;
-        if (i == count || at.type == TL_JSON_NULL)
-            continue;
-        if (seen[i])
-            return WRONG(m, "the member %s is there twice", f[i].name);
-        seen[i] = true;
-        if (!take(m, &f[i], &at, (char *)out + f[i].offset))
-            return WRONG(m, "the member %s is not what it should be", f[i].name);
-    }
-    for (size_t i = 0; i < count; i++)
-        if (f[i].required && !seen[i])
-            return WRONG(m, "the member %s is missing", f[i].name);
-    return rc == TL_NOTFOUND ? TL_OK : WRONG(m, "%s is damaged", "the line");
-}
-#define DECODE(m, line, table, out) decode((m), (line), (table), COUNT_OF(table), (out))
+#define DECODE(m, line, table, out) field_decode(&(m)->in, (line), (table), COUNT_OF(table), (out))
 
 /* What the store says of its own failure, where the call gave no reason. */
 static int store_failed(struct import *m, int rc) {
@@ -190,7 +78,7 @@ static const struct field crawl_fields[] = {
     {"finished_us", F_INT, true, offsetof(struct crawl_line_read, finished_us)}};
 
 static const char *span_text(struct import *m, struct tl_span s) {
-    return s.len ? arena_span(&m->arena, s) : NULL;
+    return s.len ? arena_span(&m->in.arena, s) : NULL;
 }
 
 static int import_target(struct import *m, const struct tl_json *line, struct target_line *t, int64_t *key) {
@@ -438,9 +326,9 @@ static const char *folder_of(struct import *m, const struct document_line *d) {
     AUTO_BUF struct buf name = BUF_INIT;
     size_t len = strlen(d->path);
     buf_printf(&name, "/%s.json", uuid_text(&d->document.result_id, id));
-    bool ok = len > name.len && len < 2048 && strncmp(d->path, "documents/", 10) == 0 && !strstr(d->path, "//") &&
-              !strstr(d->path, "/./") && !strstr(d->path, "/../") && strcmp(d->path + len - name.len, name.data) == 0;
-    return ok ? arena_text(&m->arena, d->path, len - name.len) : NULL;
+    bool ok = len > name.len && field_path_ok(d->path) && strncmp(d->path, "documents/", 10) == 0 &&
+              strcmp(d->path + len - name.len, name.data) == 0;
+    return ok ? arena_text(&m->in.arena, d->path, len - name.len) : NULL;
 }
 
 static bool is_array(struct tl_span json) {
@@ -681,7 +569,7 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
     if (!rc)
         rc = kinds[i].take(m, line);
     if (kinds[i].take != on_crawl)
-        arena_free(&m->arena); /* the crawl's texts are in the catalog, too */
+        arena_free(&m->in.arena); /* the crawl's texts are in the catalog, too */
     return rc;
 }
 
@@ -701,8 +589,11 @@ static int compare_sums(struct import *m, const char *file) {
 }
 
 int rebuild_package(struct store *s, int fd, const char *file, const struct package_head *head, struct fail *why) {
-    struct import m = {
-        .s = s, .head = head, .pending = {.max = PACKAGE_LINE_MAX}, .scratch = {.max = PACKAGE_LINE_MAX}, .why = why};
+    struct import m = {.s = s,
+                       .head = head,
+                       .pending = {.max = PACKAGE_LINE_MAX},
+                       .in = {.scratch = {.max = PACKAGE_LINE_MAX}, .why = why},
+                       .why = why};
     int rc = store_begin(s, why);
     if (rc)
         return rc;
@@ -726,8 +617,8 @@ int rebuild_package(struct store *s, int fd, const char *file, const struct pack
     free(m.link);
     arena_free(&m.link_texts);
     free(m.scope);
-    arena_free(&m.arena);
-    buf_free(&m.scratch);
+    arena_free(&m.in.arena);
+    buf_free(&m.in.scratch);
     buf_free(&m.pending);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* recover.c - see recover.h. */
 #include "engine/recover.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -39,7 +40,10 @@ static int attachment_of(const char *attachments, const char *name, struct buf *
 
 static int table_of(struct recovering *r, const struct uuid *id, const char *name, struct buf *to) {
     struct store_table file;
-    int rc = store_table_find(r->store, id, &file, r->why);
+    char format[8];
+    if (sscanf(name + UUID_TEXT - 1, ".%7[a-z].part", format) != 1)
+        return TL_NOTFOUND;
+    int rc = store_table_find(r->store, id, format, &file, r->why);
     if (rc)
         return rc;
     buf_reset(to);

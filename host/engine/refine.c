@@ -10,13 +10,13 @@
 #include "engine/delta.h"
 #include "engine/item_keep.h"
 #include "engine/lock.h"
-#include "engine/table_file.h"
+#include "engine/table_record.h"
 #include "net/site.h"
 
 #define DAY_US ((int64_t)24 * 3600 * 1000000)
 
 struct wanted { /* a document whose items are to be looked at */
-    struct uuid result;
+    struct uuid result, run_id;
     int64_t run, root, file, day_us;
     int64_t *rows, *rejected; /* of each type that writes here; NULL: none does */
 };
@@ -105,6 +105,7 @@ static int gather_documents(struct refining *r) {
             continue;
         MEM_GROW(r->want, r->count, r->room);
         r->want[r->count++] = (struct wanted){.result = d.result_id,
+                                              .run_id = d.run_id,
                                               .run = d.run,
                                               .root = d.root,
                                               .file = d.converted_avro,
@@ -121,7 +122,8 @@ static int gather_documents(struct refining *r) {
 static int open_output(struct refining *r, size_t at) {
     bool rejects = at == type_count(r);
     const struct types_type *t = rejects ? NULL : &r->o->types->type[at];
-    const struct table_place place = {.kind = rejects ? STORE_REJECTS : STORE_TYPED,
+    const struct table_place place = {.id = uuid_new(),
+                                      .kind = rejects ? STORE_REJECTS : STORE_TYPED,
                                       .name = rejects ? types_rejects.name : t->name,
                                       .version = rejects ? TYPES_REJECTS_VERSION : t->version,
                                       .environment = r->o->config->environment,
@@ -187,8 +189,43 @@ static int record_document(struct refining *r, const struct wanted *w) {
     return rc;
 }
 
-static int record(struct refining *r, size_t first, size_t end) {
-    int rc = TL_OK;
+static void record_lines(struct refining *r, const struct wanted *w, struct table_record *to) {
+    for (size_t i = 0; w->rows && i < type_count(r); i++) {
+        if (w->rows[i] < 0)
+            continue;
+        const struct types_type *t = &r->o->types->type[i];
+        const struct table_refined what = {.type = t->name,
+                                           .version = t->version,
+                                           .rows = w->rows[i],
+                                           .rejected = w->rejected[i],
+                                           .file = w->rows[i] ? &r->output[i].file.at.id : NULL,
+                                           .rejects = w->rejected[i] ? &r->output[type_count(r)].file.at.id : NULL};
+        table_record_refined(to, &w->run_id, &w->result, &what);
+    }
+}
+
+/* What is to be committed, for a catalog that is made anew. */
+static int stage_record(struct refining *r, size_t first, size_t end, struct table_record *to) {
+    int rc = table_record_open(r->o->lake, "refine", time_now_us(), to, r->why);
+    for (size_t i = 0; !rc && i <= type_count(r); i++)
+        if (r->output[i].open && r->output[i].file.at.rows)
+            table_record_file(to, &r->output[i].file.at);
+    for (size_t i = first; !rc && i < end; i++)
+        record_lines(r, &r->want[i], to);
+    return rc ? rc : table_record_close(to, r->o->lake, r->why);
+}
+
+/* Is there anything that the catalog does not know? */
+static bool is_new(const struct refining *r, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++)
+        for (size_t t = 0; r->want[i].rows && t < type_count(r); t++)
+            if (r->want[i].rows[t] >= 0)
+                return true;
+    return false;
+}
+
+static int record(struct refining *r, size_t first, size_t end, struct table_record *known) {
+    int rc = store_table_put(r->o->store, &known->file.at, r->why);
     for (size_t i = 0; !rc && i <= type_count(r); i++)
         if (r->output[i].open && r->output[i].file.at.rows)
             rc = store_table_put(r->o->store, &r->output[i].file.at, r->why);
@@ -198,13 +235,18 @@ static int record(struct refining *r, size_t first, size_t end) {
 }
 
 static int close_day(struct refining *r, size_t first, size_t end) {
+    struct table_record to = TABLE_RECORD_INIT;
     int rc = TL_OK;
+    if (!is_new(r, first, end))
+        return TL_OK;
     for (size_t i = 0; !rc && i <= type_count(r); i++)
         if (r->output[i].open)
             rc = table_file_close(&r->output[i].file, r->o->lake, r->why);
     FAULT_POINT("refine-staged");
+    if (!rc)
+        rc = stage_record(r, first, end, &to);
     if (!rc && (rc = store_begin(r->o->store, r->why)) == TL_OK) {
-        rc = record(r, first, end);
+        rc = record(r, first, end, &to);
         if (rc) {
             store_rollback(r->o->store);
             if (!r->why->status)
@@ -213,10 +255,12 @@ static int close_day(struct refining *r, size_t first, size_t end) {
             rc = store_commit(r->o->store, r->why);
     }
     if (rc) {
+        table_record_drop(&to, r->o->lake);
         drop_outputs(r);
         return rc;
     }
     FAULT_POINT("refine-committed");
+    rc = table_record_publish(&to, r->o->lake, r->why);
     for (size_t i = 0; i <= type_count(r); i++) {
         if (r->output[i].open && !rc) {
             r->sums->files += r->output[i].file.at.rows > 0;
@@ -365,19 +409,43 @@ static int refine_day(struct refining *r, size_t first, size_t *end) {
 
 /* ---- the whole */
 
-static int know_types(struct refining *r) {
+/* Types that are used for the first time are remembered, with a record of their own. */
+static int new_types(struct refining *r, struct table_record *to) {
     struct store *s = r->o->store;
-    int rc = store_begin(s, r->why);
-    if (rc)
-        return rc;
+    int64_t now_us = time_now_us();
+    int rc = TL_OK;
     for (size_t i = 0; !rc && i < type_count(r); i++) {
         const struct types_type *t = &r->o->types->type[i];
-        rc = store_type(s, t->name, t->version, t->sha256, t->columns_json, true, &r->output[i].key, r->why);
+        rc = store_type(s, t->name, t->version, t->sha256, t->columns_json, 0, &r->output[i].key, r->why);
+        if (rc != TL_NOTFOUND)
+            continue;
+        rc = to->open ? TL_OK : table_record_open(r->o->lake, "refine", now_us, to, r->why);
+        if (!rc)
+            rc = store_type(s, t->name, t->version, t->sha256, t->columns_json, now_us, &r->output[i].key, r->why);
+        if (!rc)
+            table_record_type(to, t->name, t->version, t->sha256, t->columns_json, now_us);
     }
-    if (!rc)
-        return store_commit(s, r->why);
-    store_rollback(s);
-    return rc;
+    if (!rc && to->open)
+        rc = table_record_close(to, r->o->lake, r->why);
+    return rc || !to->open ? rc : store_table_put(s, &to->file.at, r->why);
+}
+
+static int know_types(struct refining *r) {
+    struct table_record to = TABLE_RECORD_INIT;
+    int rc = store_begin(r->o->store, r->why);
+    if (rc)
+        return rc;
+    rc = new_types(r, &to);
+    if (rc)
+        store_rollback(r->o->store);
+    else
+        rc = store_commit(r->o->store, r->why);
+    if (rc || !to.open) {
+        table_record_drop(&to, r->o->lake);
+        return rc;
+    }
+    FAULT_POINT("refine-types-committed");
+    return table_record_publish(&to, r->o->lake, r->why);
 }
 
 int refine_items(const struct refine_options *o, struct refine_sums *sums, struct fail *why) {

@@ -51,6 +51,9 @@ static void put_path(struct table_file *f, const struct config_convert *how, con
         buf_lit(&f->path, LAKE_REJECTS);
         put_day(&f->path, &c);
         buf_printf(&f->path, "rejects_%s.%s", id, f->at.format);
+        break;
+    case STORE_RECORDS:
+        lake_tables_file(&f->path, &f->at.id);
     }
 }
 
@@ -93,9 +96,11 @@ int table_file_open(struct lake *l, const struct config_convert *how, const stru
     *f = (struct table_file)TABLE_FILE_INIT;
     f->name = mem_text(place->name);
     f->version = mem_text(place->version);
-    f->at = (struct store_table){.id = uuid_new(),
+    f->at = (struct store_table){.id = place->id,
                                  .kind = place->kind,
-                                 .format = avro ? "avro" : "parquet",
+                                 .format = !table ? "jsonl"
+                                           : avro ? "avro"
+                                                  : "parquet",
                                  .name = f->name,
                                  .version = f->version,
                                  .hour_us = place->hour_us};
@@ -104,7 +109,7 @@ int table_file_open(struct lake *l, const struct config_convert *how, const stru
     lake_staged_name(&f->staged, f->path.data);
     buf_printf(&file, "%s/%s", lake_staging(l), f->staged.data);
     int rc = lake_create(AT_FDCWD, file.data, &f->fd, why);
-    if (!rc)
+    if (!rc && table)
         rc = open_writer(f, how, table, avro, replaces, why);
     if (rc)
         table_file_drop(f, l);
@@ -120,8 +125,8 @@ uint64_t table_file_size(const struct table_file *f) {
 }
 
 static int finish(struct table_file *f, struct fail *why) {
-    struct table_facts facts = {0};
-    int rc = f->parquet ? parquet_close(f->parquet, why, &facts) : avro_close(f->avro, &facts, why);
+    struct table_facts facts = {.rows = (uint64_t)f->at.rows};
+    int rc = f->parquet ? parquet_close(f->parquet, why, &facts) : f->avro ? avro_close(f->avro, &facts, why) : TL_OK;
     f->parquet = NULL;
     f->avro = NULL;
     if (rc || !facts.rows)

@@ -12,6 +12,7 @@
 #include "store/tables.h"
 
 struct table_place { /* where a file belongs */
+    struct uuid id;  /* in its name; the same for both files of a pair */
     enum store_table_kind kind;
     const char *name;        /* collector's (items), type's (typed) */
     const char *version;     /* of the columns or the type */
@@ -29,7 +30,8 @@ struct table_file {
 #define TABLE_FILE_INIT                                                                                                \
     { .fd = -1 }
 
-/* avro: else Parquet. replaces: ids of the files that this one takes the place of, space separated, or NULL. */
+/* Without a table (records): only staged, the caller writes into fd and counts at.rows. avro: else Parquet. replaces:
+ * ids of the files that this one takes the place of, space separated, or NULL. */
 int table_file_open(struct lake *l, const struct config_convert *how, const struct table *table,
                     const struct table_place *place, bool avro, const char *replaces, struct table_file *f,
                     struct fail *why);

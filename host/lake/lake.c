@@ -166,7 +166,7 @@ int lake_create(int folder, const char *name, int *fd, struct fail *why) {
     return *fd < 0 ? lake_broken(why, "create the staged file", NULL, name) : TL_OK;
 }
 
-static int write_all(int fd, struct tl_span bytes) {
+int lake_write_all(int fd, struct tl_span bytes) {
     while (bytes.len) {
         ssize_t n = write(fd, bytes.ptr, bytes.len);
         if (n < 0 && errno == EINTR)
@@ -183,7 +183,7 @@ static int write_file(int folder, const char *name, struct tl_span bytes, bool s
     int fd, rc = lake_create(folder, name, &fd, why);
     if (rc)
         return rc;
-    bool ok = write_all(fd, bytes) == TL_OK && (!sync || fdatasync(fd) == 0);
+    bool ok = lake_write_all(fd, bytes) == TL_OK && (!sync || fdatasync(fd) == 0);
     int error = errno;
     if (close(fd) < 0 && ok) { /* where a network file system says that the disk is full */
         error = errno;

@@ -35,17 +35,19 @@ struct lake_place {
  * slash at the end */
 void lake_folder(struct buf *out, const struct lake_place *place, bool attachments);
 int lake_order_check(const char *const *order, struct fail *why); /* every free level exactly once */
+void lake_tables_file(struct buf *out, const struct uuid *id); /* tables/year=/month=/day=/ID.jsonl, of the id's day */
 void lake_crawl_file(struct buf *out, int64_t root_started_us, const struct uuid *root_id,
                      const char *extension); /* crawls/year=/month=/day=/ROOT.json[l] */
 
 /* The name in the staging folder of what belongs at `path` below the lake, which is where readers look for it until it
  * is published: RESULT_ID.part for a document, RESULT_ID=NAME.part for an attachment (the last two parts of the path),
- * ROOT.jsonl.part for a closing record, ID.parquet.part for a table's file. Unfinished names never end in .json; the
- * first UUID_TEXT - 1 bytes are an id.
+ * ROOT.jsonl.part for a closing record, ID.parquet.part, ID.jsonl.part for a table's file, a record of tables.
+ * Unfinished names never end in .json; the first UUID_TEXT - 1 bytes are an id.
  */
 #define LAKE_ITEMS   "items"
 #define LAKE_TYPED   "l2ts"
 #define LAKE_REJECTS "rejects"
+#define LAKE_TABLES  "tables"
 void lake_staged_name(struct buf *out, const char *path);
 
 /* ---- the lake and its staging folder (lake.c) */
@@ -60,6 +62,7 @@ const char *lake_staging(const struct lake *l); /* absolute path of the staging 
  * file of mode 0444 that must not exist yet; and one with its bytes, whole or not at all. Not synced. Disk full:
  * EXIT_DISK, "no space left". */
 int lake_create(int folder, const char *name, int *fd, struct fail *why);
+int lake_write_all(int fd, struct tl_span bytes); /* TL_FAILED with errno */
 int lake_write(int folder, const char *name, struct tl_span bytes, struct fail *why);
 /* Makes everything staged so far durable, with the policy of architecture 3: syncfs; once one takes over 100 ms, the
  * next 100 batches sync_file_range on all names, then fdatasync each and one fsync of the folder. Names are relative to

@@ -124,8 +124,15 @@ void lake_crawl_file(struct buf *out, int64_t root_started_us, const struct uuid
     buf_printf(out, "%s.%s", uuid_text(root_id, id), extension);
 }
 
+void lake_tables_file(struct buf *out, const struct uuid *id) {
+    struct civil c = time_civil(uuid_time_us(id));
+    char text[UUID_TEXT];
+    put_day(out, LAKE_TABLES, &c);
+    buf_printf(out, "%s.jsonl", uuid_text(id, text));
+}
+
 static bool is_table(const char *path) {
-    static const char *const root[] = {LAKE_ITEMS "/", LAKE_TYPED "/", LAKE_REJECTS "/"};
+    static const char *const root[] = {LAKE_ITEMS "/", LAKE_TYPED "/", LAKE_REJECTS "/", LAKE_TABLES "/"};
     for (size_t i = 0; i < COUNT_OF(root); i++)
         if (strncmp(path, root[i], strlen(root[i])) == 0)
             return true;

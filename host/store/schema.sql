@@ -257,18 +257,19 @@ CREATE TABLE validator (
 
 CREATE TABLE table_file (
     key INTEGER PRIMARY KEY,   -- row number
-    id TEXT NOT NULL UNIQUE,   -- UUIDv7 in its name
+    id TEXT NOT NULL,          -- UUIDv7 in its name, which the two files of a pair share
     path TEXT NOT NULL UNIQUE, -- below the lake
-    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 2), -- 0 dataset items, 1 a typed table, 2 rejects
-    format TEXT NOT NULL,      -- parquet or avro
-    name TEXT NOT NULL,        -- collector (items), type (typed), rejects
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- 0 dataset items, 1 a typed table, 2 rejects, 3 a record of these
+    format TEXT NOT NULL,      -- parquet, avro, or jsonl (records)
+    name TEXT NOT NULL,        -- collector (items), type (typed), rejects; what was done (records)
     version TEXT NOT NULL,     -- of the columns: v1, or that of the type
-    hour_us INTEGER NOT NULL,  -- start of the hour (items) or day (typed, rejects) of collection
+    hour_us INTEGER NOT NULL,  -- start of the hour (items) or day (typed, rejects) of collection; 0 (records)
     rows INTEGER NOT NULL,     -- in it
     bytes INTEGER NOT NULL,    -- length of the file
     sha256 BLOB NOT NULL,      -- of the file, 32 bytes
     written_us INTEGER NOT NULL,             -- time it was written
-    replaced_us INTEGER NOT NULL DEFAULT 0   -- time another took its place: it is to be removed
+    replaced_us INTEGER NOT NULL DEFAULT 0,  -- time another took its place: it is to be removed
+    UNIQUE (id, format)
 ) STRICT;
 CREATE INDEX table_file_place ON table_file (kind, format, hour_us, name);
 
@@ -440,7 +441,7 @@ CREATE VIEW tables AS SELECT
     CASE f.kind WHEN 0 THEN 'items' WHEN 1 THEN 'typed' ELSE 'rejects' END AS kind, f.name, f.version, f.format, f.path,
     AT(f.hour_us) AS hour_at, f.rows, f.bytes, lower(hex(f.sha256)) AS sha256, AT(f.written_us) AS written_at,
     AT(f.replaced_us) AS replaced_at
-FROM table_file f;
+FROM table_file f WHERE f.kind < 3;
 
 CREATE VIEW types AS SELECT
     t.name, t.version, t.columns, t.sha256, AT(t.first_us) AS first_used_at,

@@ -127,6 +127,8 @@ enum sqlite_id {
     SQL_MAP_ADD,
     SQL_CONVERTED,
     SQL_SOURCE,
+    SQL_SOURCE_FIND,
+    SQL_TYPE_FIND,
     SQL_REFINED,
     SQL_REFINED_FIND,
     SQL_LINK_NEWER,
@@ -255,6 +257,7 @@ void sqlite_hint_drop(struct sqlite_root *r, int64_t reach, int64_t key);      /
 int sqlite_path(struct store *s, int64_t run, const struct sqlite_path **out); /* of a run that was claimed */
 int sqlite_ancestors(struct store *s, int64_t run, int64_t parent);            /* writes them; parent 0: none */
 /* first: this is the run's first end, so there is none to replace */
+int sqlite_tables_anew(struct store *s, int64_t run); /* its document is another now: it is in no table */
 int sqlite_document(struct store *s, int64_t run, const struct store_document *d, bool first, bool *replaced);
 
 /* ---- small change; text and blobs are bound as they lie (SQLITE_STATIC): they must live until the statement was

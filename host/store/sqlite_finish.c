@@ -88,7 +88,8 @@ int sqlite_document(struct store *s, int64_t run, const struct store_document *d
     bind_int(st, 6, d->collected_us);
     bind_text(st, 7, d->datasets ? d->datasets : "[]");
     bind_text(st, 8, d->attachments);
-    return sqlite_done(s, st);
+    int rc = sqlite_done(s, st);
+    return rc < 0 || !*replaced ? rc : sqlite_tables_anew(s, run);
 }
 
 static int finish_one(struct store *s, const struct store_finish *f) {

@@ -87,6 +87,11 @@ static int change(struct store *s, const char *sql, int64_t a, int64_t b, int64_
     return once(s, st);
 }
 
+int sqlite_tables_anew(struct store *s, int64_t run) {
+    int rc = change(s, "DELETE FROM refined WHERE run = ?1", run, 0, 0);
+    return rc ? rc : change(s, "DELETE FROM converted WHERE run = ?1", run, 0, 0);
+}
+
 int store_table_replace(struct store *s, const int64_t *old_parquet, const int64_t *old_avro, size_t n, int64_t parquet,
                         int64_t avro, int64_t at_us) {
     int rc = TL_OK;
@@ -194,14 +199,16 @@ static int one_file(struct store *s, sqlite3_stmt *st, struct store_table *out, 
     return rc > 0 ? TL_OK : rc < 0 ? sqlite_answer(s, rc, why) : TL_NOTFOUND;
 }
 
-int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why) {
+int store_table_find(struct store *s, const struct uuid *id, const char *format, struct store_table *out,
+                     struct fail *why) {
     AUTO_BUF struct buf sql = BUF_INIT;
     char text[UUID_TEXT];
-    buf_printf(&sql, "%sWHERE id = ?1", file_columns);
+    buf_printf(&sql, "%sWHERE id = ?1 AND format = ?2", file_columns);
     sqlite3_stmt *st = prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, uuid_text(id, text));
+    bind_text(st, 2, format);
     return one_file(s, st, out, why);
 }
 
@@ -254,12 +261,12 @@ int store_sources(struct store *s, const struct store_selection *which,
 }
 
 int store_source_get(struct store *s, int64_t run, struct store_source *out, struct fail *why) {
-    sqlite3_stmt *st =
-        sqlite_sql(s, SQL_SOURCE,
-                   "SELECT r.root, d.collected_us, c.name, d.result_id, o.run_id, f.path, d.sha256, d.bytes, v.avro, "
-                   "v.run FROM document d CROSS JOIN run r ON r.key = d.run CROSS JOIN run o ON o.key = r.root CROSS "
-                   "JOIN collector c ON c.key = r.collector CROSS JOIN folder f ON f.key = d.folder LEFT JOIN "
-                   "converted v ON v.run = d.run WHERE d.run = ?1");
+    sqlite3_stmt *st = sqlite_sql(
+        s, SQL_SOURCE,
+        "SELECT r.root, d.collected_us, c.name, d.result_id, o.run_id, f.path, d.sha256, d.bytes, v.avro, "
+        "v.run, r.run_id FROM document d CROSS JOIN run r ON r.key = d.run CROSS JOIN run o ON o.key = r.root CROSS "
+        "JOIN collector c ON c.key = r.collector CROSS JOIN folder f ON f.key = d.folder LEFT JOIN "
+        "converted v ON v.run = d.run WHERE d.run = ?1");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, run);
@@ -269,6 +276,7 @@ int store_source_get(struct store *s, int64_t run, struct store_source *out, str
     *out = (struct store_source){.run = run,
                                  .root = col_int(st, 0),
                                  .collected_us = col_int(st, 1),
+                                 .run_id = col_uuid(st, 10),
                                  .result_id = col_uuid(st, 3),
                                  .root_id = col_uuid(st, 4),
                                  .bytes = col_int(st, 7),
@@ -288,10 +296,28 @@ int store_source_get(struct store *s, int64_t run, struct store_source *out, str
     return TL_OK;
 }
 
+int store_source_find(struct store *s, const struct uuid *run_id, int64_t *run, int64_t *root, struct uuid *result_id) {
+    char text[UUID_TEXT];
+    sqlite3_stmt *st = sqlite_sql(s, SQL_SOURCE_FIND,
+                                  "SELECT r.key, r.root, d.result_id FROM run r LEFT JOIN document d ON d.run = r.key "
+                                  "WHERE r.run_id = ?1");
+    if (!st)
+        return TL_FAILED;
+    bind_text(st, 1, uuid_text(run_id, text));
+    int rc = sqlite_row(s, st);
+    if (rc <= 0)
+        return rc < 0 ? rc : TL_NOTFOUND;
+    *run = col_int(st, 0);
+    *root = col_int(st, 1);
+    *result_id = sqlite3_column_type(st, 2) == SQLITE_NULL ? (struct uuid){0} : col_uuid(st, 2);
+    sqlite3_reset(st);
+    return TL_OK;
+}
+
 /* ---- types */
 
 int store_type(struct store *s, const char *name, const char *version, const char *sha256, const char *columns,
-               bool write, int64_t *key, struct fail *why) {
+               int64_t first_us, int64_t *key, struct fail *why) {
     sqlite3_stmt *st = prepare(s, "SELECT key, sha256 FROM typed WHERE name = ?1 AND version = ?2");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
@@ -309,7 +335,7 @@ int store_type(struct store *s, const char *name, const char *version, const cha
                                 "the type %s has changed since its version %s was first used: one version has one "
                                 "declaration, so give it a new version",
                                 name, version);
-    if (!write)
+    if (!first_us)
         return TL_NOTFOUND;
     st = to_write(s, "INSERT INTO typed (name, version, sha256, columns, first_us) VALUES (?1, ?2, ?3, ?4, ?5)");
     if (!st)
@@ -318,10 +344,24 @@ int store_type(struct store *s, const char *name, const char *version, const cha
     bind_text(st, 2, version);
     bind_text(st, 3, sha256);
     bind_text(st, 4, columns);
-    bind_int(st, 5, store_now_us(s));
+    bind_int(st, 5, first_us);
     rc = once(s, st);
     *key = sqlite3_last_insert_rowid(s->db);
     return sqlite_answer(s, rc, why);
+}
+
+int store_type_find(struct store *s, const char *name, const char *version, int64_t *key) {
+    sqlite3_stmt *st = sqlite_sql(s, SQL_TYPE_FIND, "SELECT key FROM typed WHERE name = ?1 AND version = ?2");
+    if (!st)
+        return TL_FAILED;
+    bind_text(st, 1, name);
+    bind_text(st, 2, version);
+    int rc = sqlite_row(s, st);
+    if (rc <= 0)
+        return rc < 0 ? rc : TL_NOTFOUND;
+    *key = col_int(st, 0);
+    sqlite3_reset(st);
+    return TL_OK;
 }
 
 int store_refined_put(struct store *s, int64_t run, int64_t type, int64_t rows, int64_t rejected, int64_t file,

@@ -7,10 +7,10 @@
 #define TROTLINE_STORE_TABLES_H
 #include "store/store.h"
 
-enum store_table_kind { STORE_ITEMS, STORE_TYPED, STORE_REJECTS };
+enum store_table_kind { STORE_ITEMS, STORE_TYPED, STORE_REJECTS, STORE_RECORDS };
 struct store_table {
-    int64_t key; /* filled in by store_table_put */
-    struct uuid id;
+    int64_t key;      /* filled in by store_table_put */
+    struct uuid id;   /* the Parquet and the Avro file of a pair have the same */
     const char *path; /* below the lake */
     enum store_table_kind kind;
     const char *format, *name, *version;
@@ -34,8 +34,9 @@ int store_table_each(struct store *s, enum store_table_kind kind, const char *fo
 int store_table_of(struct store *s, int64_t root, int (*each)(void *ctx, const struct store_table *f), void *ctx,
                    struct fail *why);
 int store_table_get(struct store *s, int64_t key, struct store_table *out, struct fail *why); /* likewise, by its key */
-/* By the id in its name. The path lives until the next call. TL_NOTFOUND. */
-int store_table_find(struct store *s, const struct uuid *id, struct store_table *out, struct fail *why);
+/* By id and format, as in its name. Texts live until the next call. TL_NOTFOUND. */
+int store_table_find(struct store *s, const struct uuid *id, const char *format, struct store_table *out,
+                     struct fail *why);
 
 /* ---- documents, for who makes tables of them */
 struct store_source {
@@ -43,7 +44,7 @@ struct store_source {
     int64_t collected_us;
     const char *collector;
     /* of store_source_get only */
-    struct uuid result_id, root_id;
+    struct uuid run_id, result_id, root_id;
     const char *folder; /* the file is FOLDER/RESULT_ID.json */
     struct sha256 sha256;
     int64_t bytes, converted_avro; /* file of its items, 0: none */
@@ -60,12 +61,16 @@ struct store_selection {
 int store_sources(struct store *s, const struct store_selection *which,
                   int (*each)(void *ctx, const struct store_source *d), void *ctx, struct fail *why);
 int store_source_get(struct store *s, int64_t run, struct store_source *out, struct fail *why); /* texts: next call */
+/* Run and root as keys, and the id of the document, 0 where there is none. TL_NOTFOUND: no such run. */
+int store_source_find(struct store *s, const struct uuid *run_id, int64_t *run, int64_t *root, struct uuid *result_id);
 
 /* ---- types */
-/* The key of a version of a type; it is remembered when it is new and write is set (inside a transaction), else
+/* The key of a version of a type; a new one is remembered as used since then (inside a transaction), or with 0:
  * TL_NOTFOUND. TL_INVALID, EXIT_CONFIG: it was used with another declaration. */
 int store_type(struct store *s, const char *name, const char *version, const char *sha256, const char *columns,
-               bool write, int64_t *key, struct fail *why);
+               int64_t first_us, int64_t *key, struct fail *why);
+/* Of a type that is known. TL_NOTFOUND. */
+int store_type_find(struct store *s, const char *name, const char *version, int64_t *key);
 int store_refined(struct store *s, int64_t run, int64_t type, bool *done, struct fail *why);
 int store_refined_put(struct store *s, int64_t run, int64_t type, int64_t rows, int64_t rejected, int64_t file,
                       int64_t rejects);
