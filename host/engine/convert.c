@@ -136,7 +136,7 @@ static int record_files(struct converting *c, struct table_record *r) {
         const struct done *d = &c->done[n];
         bool rows = d->items > 0;
         for (int i = 0; rows && !rc && i < 2; i++)
-            if (n == 0 || c->done[n - 1].root != d->root)
+            if (n == 0 || !c->done[n - 1].items || c->done[n - 1].root != d->root)
                 rc = store_table_source(s, d->root, c->pair[i].at.key);
         if (!rc)
             rc = store_converted_put(s, d->run, rows ? c->pair[0].at.key : 0, rows ? c->pair[1].at.key : 0, d->items,
