@@ -91,9 +91,11 @@ static int rebuild_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_rebuild = {
     "rebuild", "make the catalog anew from the lake", rebuild_main, "[--catalog FILE]",
     "Makes the catalog from the closing records of the lake: every closed crawl with its runs, lineage, refusals and\n"
-    "documents, exactly as it was. Crawls that were not closed have no record and are named; their documents stay in\n"
-    "the lake. The catalog must not be there, or be empty: move a damaged one away first. No server is asked.\n"
-    "Ends with 14 when a closing record is damaged (the others are restored all the same), else with 0.\n"
+    "documents, exactly as it was; and from the records of tables what convert, refine and compact did. Crawls that\n"
+    "were not closed have no record and are named; their documents stay in the lake. The catalog must not be there, "
+    "or\n"
+    "be empty: move a damaged one away first. No server is asked.\n"
+    "Ends with 14 when a record is damaged (the others are restored all the same), else with 0.\n"
     "\n"
     "      --catalog FILE   make this one, not the one of the configuration\n"
     "\n"
