@@ -116,6 +116,7 @@ static bool is_its_path(const struct store_table *f) {
 
 static int on_file(struct tables *t, const struct tl_json *line) {
     struct file_line x = {.table = NULL};
+    struct store_table known;
     int rc = DECODE(t, line, file_fields, &x), kind = 0;
     if (rc)
         return rc;
@@ -126,6 +127,9 @@ static int on_file(struct tables *t, const struct tl_json *line) {
     x.file.kind = (enum store_table_kind)kind;
     if (!is_its_path(&x.file))
         return WRONG(t, "the member %s leads to no table file of the lake", "path");
+    rc = store_table_find(t->s, &x.file.id, x.file.format, &known, t->why);
+    if (rc != TL_NOTFOUND)
+        return rc ? rc : WRONG(t, "the file was named %s", "before");
     t->last = (struct pair){.key = {0}};
     t->files++;
     rc = store_table_put(t->s, &x.file, t->why);

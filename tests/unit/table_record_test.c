@@ -281,7 +281,7 @@ static void test_damaged(void **state) {
     refuse(r, HEAD PAIR_(PAIR) FILE_(JOINED, "avro") REPLACED_, true, "no two pairs");
     refuse(r, HEAD PAIR_(PAIR) "{\"kind\":\"replaced\",\"id\":\"" PAIR "\",\"by\":\"" PAIR "\"}\n", true,
            "no two pairs");
-    refuse(r, HEAD PAIR_(PAIR) PAIR_(PAIR), true, ":4: ");
+    refuse(r, HEAD PAIR_(PAIR) PAIR_(PAIR), true, ":4: the file was named before");
     buf_printf(&bad, HEAD CONVERTED_, run, result);
     refuse(r, bad.data, true, "no line before it is of the file");
     buf_reset(&bad);
