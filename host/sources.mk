@@ -116,6 +116,8 @@ host_libhost_a_SOURCES += \
 	host/lake/document_read.c \
 	host/lake/lake.c \
 	host/lake/lake.h \
+	host/lake/lake_backup.c \
+	host/lake/lake_backup.h \
 	host/lake/lake_inside.h \
 	host/lake/lake_path.c \
 	host/lake/lake_read.c \
@@ -276,6 +278,7 @@ host_libhost_a_SOURCES += \
 	host/engine/refine.h \
 	host/engine/run.c \
 	host/engine/run.h \
+	host/engine/run_backup.c \
 	host/engine/run_entity.c \
 	host/engine/run_facts.c \
 	host/engine/run_fanin.c \

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TL_ABI_MAJOR 1u /* another value: not loaded */
-#define TL_ABI_MINOR 2u /* grows with every appended field */
+#define TL_ABI_MINOR 3u /* grows with every appended field */
 
 enum tl_status {
     TL_OK = 0,
@@ -39,7 +39,8 @@ enum {                                 /* request flags */
 enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
     TL_PAGE = 1u,                         /* next page of the same list: same depth, no fan-out */
-    TL_SAME = 2u                          /* this run's own arguments, but for those named in the child */
+    TL_SAME = 2u,                         /* this run's own arguments, but for those named in the child */
+    TL_PART = 4u                          /* 1.3: as TL_PAGE; a part of what this run makes: when it fails, a line has not succeeded */
 };
 
 struct tl_span { const char *ptr; size_t len; };
@@ -100,12 +101,22 @@ struct tl_child {
     const char *leash_json, *name;     /* NULL; can only tighten; name becomes result_context_name of the branch */
     unsigned flags;
 };
+struct tl_program_secret { const char *name, *url; const struct tl_secret *secret; }; /* a variable, if bound to the URL's origin */
 struct tl_program {        /* runs in the supervisor; name must be declared in tl_collector.programs */
     uint32_t struct_size;
     const char *const *argv, *const *env; const char *cwd; /* cwd: relative to tl_cache_dir */
     struct tl_span input; int64_t timeout_ms; size_t max_output;
     int status; struct tl_span out, err; /* filled in */
     unsigned flags;                      /* 1.1: TL_OFFLINE */
+    const struct tl_program_secret *secrets; size_t secret_count; /* 1.3: in its environment; struck out of what it says */
+};
+struct tl_backup {         /* 1.3: a copy of a repository, or of what is known of it. trotline-lake(5) */
+    uint32_t struct_size;
+    const char *server, *owner, *name, *kind; /* github.com, octocat, Hello-World; bundle, zip, error, refs, json */
+    const char *media_type;
+    int64_t at_us;                            /* its name, to the second */
+    const char *cache_path; struct tl_span data; /* a file below tl_cache_dir, or NULL: these bytes. None: the newest is no more */
+    const char *path; int64_t bytes; char sha256[65]; /* filled in */
 };
 struct tl_link { const char *url, *rel, *text, *source; int64_t position; };
 struct tl_html {           /* what one pass over a page found; all of it UTF-8 */
@@ -177,6 +188,8 @@ struct tl_host { /* append only */
     int64_t (*retry_after)(struct tl_run *, const struct tl_response *);
     int (*link_header)(struct tl_run *, const char *value, const char *base, const char *rel, const char **absolute);
     int (*hmac)(struct tl_run *, const struct tl_secret *, struct tl_span text, char hex[65]);
+    int (*backup)(struct tl_run *, struct tl_backup *); /* 1.3: from here on */
+    int (*backup_read)(struct tl_run *, const struct tl_backup *, struct tl_span *);
     int (*unseen)(struct tl_run *, const char *siblings, struct tl_list *);
 };
 
@@ -308,6 +321,14 @@ static inline int tl_hmac(struct tl_run *r, const struct tl_secret *s, struct tl
 static inline int tl_unseen(struct tl_run *r, const char *siblings, struct tl_list *list) {
     return TL_HAS(r->host, unseen) ? r->host->unseen(r, siblings, list) : TL_UNSUPPORTED;
 }
+/* Puts a copy into the backups of the lake; it is there when the run's document is. A kind once a repository and run. */
+static inline int tl_backup(struct tl_run *r, struct tl_backup *b) {
+    return TL_HAS(r->host, backup) ? r->host->backup(r, b) : TL_UNSUPPORTED;
+}
+/* The newest of that kind, as this lake has it now; at most 32 MiB. TL_NOTFOUND */
+static inline int tl_backup_read(struct tl_run *r, const struct tl_backup *b, struct tl_span *out) {
+    return TL_HAS(r->host, backup_read) ? r->host->backup_read(r, b, out) : TL_UNSUPPORTED;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -336,5 +357,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.0  2026-11  first
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
- *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets */
+ *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
+ * 1.3  2026-12  tl_host: backup, backup_read; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header */
 #endif

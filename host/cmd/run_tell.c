@@ -63,7 +63,7 @@ static int exit_code_of(const struct running *r) {
     const struct run_options *o = r->o;
     bool all = s->lines == 0 ||
                (s->lines_ended == s->lines && s->lines_failed + s->lines_refused - s->lines_partial >= s->lines);
-    bool some_line = s->lines_failed > 0;
+    bool some_line = s->lines_failed > 0 || s->parts_failed > 0;
     double percent = r->root.runs > 1 ? 100.0 * (double)failed_of(r) / (double)(r->root.runs - 1) : 0;
     if (s->refused_credentials > 0 && o->fail_on != FAIL_ON_NEVER)
         return EXIT_AUTH;

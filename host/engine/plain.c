@@ -178,6 +178,18 @@ static const char *secret_value(struct run *r, const struct tl_secret *secret) {
     return ((const struct plain_secret *)(const void *)secret)->value.data;
 }
 
+static const char *secret_at(struct run *r, const struct tl_secret *secret, struct tl_span origin) {
+    return env_secret(r, secret, origin);
+}
+
+static const char *shard(struct run *r, int byte) {
+    const struct config *c = plain_of(r)->o->config;
+    for (size_t i = 0; c && i < c->shard_count; i++)
+        if (byte >= c->shard[i].min && byte <= c->shard[i].max)
+            return c->shard[i].name;
+    return "none";
+}
+
 static const struct run_backend backend = {.sleep = sleep_us,
                                            .fetch = fetch,
                                            .sitemaps = sitemaps,
@@ -186,6 +198,8 @@ static const struct run_backend backend = {.sleep = sleep_us,
                                            .cache_dir = cache_dir,
                                            .programs = programs,
                                            .secret = secret_value,
+                                           .secret_at = secret_at,
+                                           .shard = shard,
                                            .log = say};
 
 /* ---- secrets */

@@ -7,10 +7,12 @@
 #include "engine/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "net/url.h"
 
-enum { LINE_MOST = 16 << 20, ERR_TAIL = 16 * 1024, PART = 32 * 1024, KEPT = 64 * 1024 };
+enum { LINE_MOST = 16 << 20, ERR_TAIL = 16 * 1024, PART = 32 * 1024, KEPT = 64 * 1024, SECRETS_MOST = 4 };
 
 struct process {
     struct buf unread, line, err, why;
@@ -20,6 +22,7 @@ struct process {
     bool whole;                   /* nobody talks to it: what it says is wanted as a whole, at its end */
     int status;
     char name[200];
+    const char *secret[SECRETS_MOST]; /* that it was given; they live as long as the worker */
 };
 
 void process_free(struct process_link *link) {
@@ -108,6 +111,40 @@ static int failed(struct run *r, const struct process *x) {
     return run_fail(r, x->status, "exec", "%s: %s", x->name, x->why.data ? x->why.data : "it could not be run");
 }
 
+/* ---- secrets in a program's environment */
+
+/* Adds those that are bound to where they are to be used; returns how many. The supervisor gets them as any other
+ * variable, and shows none. */
+static uint32_t put_secrets(struct run *r, struct process *x, const struct tl_program *p, struct buf *m) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < p->secret_count && n < SECRETS_MOST; i++) {
+        const struct tl_program_secret *s = &p->secrets[i];
+        AUTO_BUF struct buf href = BUF_INIT, origin = BUF_INIT, entry = BUF_INIT;
+        struct url url;
+        if (!s->secret || !s->name || !s->url || !r->backend->secret_at ||
+            url_parse(&href, span_of(s->url), NULL, &url))
+            continue;
+        url_origin(&origin, &url);
+        const char *value = r->backend->secret_at(r, s->secret, buf_span(&origin));
+        if (!value || !*value)
+            continue;
+        buf_printf(&entry, "%s=%s", s->name, value);
+        message_text(m, entry.data);
+        explicit_bzero(entry.data, entry.len);
+        x->secret[n++] = value;
+    }
+    return n;
+}
+
+/* Strikes out what it says of a secret it was given. */
+static void redact(const struct process *x, char *text, size_t len) {
+    for (size_t i = 0; i < SECRETS_MOST && x->secret[i]; i++) {
+        size_t n = strlen(x->secret[i]);
+        for (char *at = text; at && (at = memmem(at, len - (size_t)(at - text), x->secret[i], n)); at += n)
+            memset(at, '*', n);
+    }
+}
+
 /* ---- the services */
 
 static int begin(struct run *r, struct process_link *link, const struct tl_program *p, uint8_t flags,
@@ -123,24 +160,31 @@ static int begin(struct run *r, struct process_link *link, const struct tl_progr
     message_text(m, p->cwd);
     message_i64(m, p->timeout_ms);
     message_i64(m, (int64_t)p->max_output);
+    struct process *x = link->process = mem_alloc(sizeof *x);
     const char *const *lists[] = {p->argv, p->env};
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
         uint32_t n = 0;
         while (lists[k] && lists[k][n])
             n++;
+        size_t count_at = m->len;
         message_u32(m, n);
         for (uint32_t i = 0; i < n; i++)
             message_text(m, lists[k][i]);
+        if (k == 1 && (n += put_secrets(r, x, p, m)))
+            memcpy(m->data + count_at, &n, sizeof n);
     }
     message_span(m, p->input);
-    if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0])
+    if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0]) {
+        process_free(link);
         return run_fail(r, TL_INVALID, "invalid", "exec: no program, or its arguments and input are over %d KiB",
                         MESSAGE_MAX / 1024);
-    struct process *x = link->process = mem_alloc(sizeof *x);
+    }
     snprintf(x->name, sizeof x->name, "%s", p->argv[0]);
     x->whole = !(flags & EXEC_STREAM);
     x->sent = (int64_t)p->input.len; /* it goes the same way, so it counts */
     port_send(link->port, m);
+    if (x->secret[0])
+        explicit_bzero(m->data, m->len);
     return TL_OK;
 }
 
@@ -152,6 +196,8 @@ int process_exec(struct run *r, struct process_link *link, struct tl_program *p)
         return rc;
     struct process *x = link->process;
     p->status = x->status;
+    redact(x, x->unread.data, x->unread.len);
+    redact(x, x->err.data, x->err.len);
     if (x->status < 0) {
         rc = failed(r, x);
     } else {
@@ -246,6 +292,7 @@ int process_line(struct run *r, struct process_link *link, struct tl_span *line)
         if (x->unread.len - x->at < EXEC_WINDOW || !found)
             acknowledge(link, EXEC_WINDOW / 4);
         if (found) {
+            redact(x, x->line.data, x->line.len);
             *line = buf_span(&x->line);
             return x->line.len > LINE_MOST ? run_fail(r, TL_FAILED, "exec", "%s: a line of its output is over %d MiB",
                                                       x->name, LINE_MOST >> 20)
@@ -272,6 +319,7 @@ int process_end(struct run *r, struct process_link *link, int *status, struct tl
             return TL_CANCEL;
     }
     int rc = TL_OK;
+    redact(x, x->err.data, x->err.len);
     if (x->status < 0)
         rc = failed(r, x);
     if (status)

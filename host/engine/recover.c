@@ -25,14 +25,18 @@ static bool is_staged_as(const char *path, const char *name) {
 }
 
 /* The attachment of this staged name, if the document has it. */
-static int attachment_of(const char *attachments, const char *name, struct buf *to) {
-    struct tl_json list, item = {0}, path;
+static int attachment_of(const char *attachments, const char *id, const char *name, struct buf *to) {
+    struct tl_json list, item = {0}, path, own;
     if (!attachments || json_parse(span_of(attachments), &list))
         return TL_NOTFOUND;
     while (json_next(&list, &item) == TL_OK) {
+        AUTO_BUF struct buf text = BUF_INIT, staged = BUF_INIT;
         buf_reset(to);
-        if (json_get(&item, "path", &path) == TL_OK && json_text(&path, to) == TL_OK && to->data &&
-            strncmp(to->data, "attachments/", 12) == 0 && is_staged_as(to->data, name))
+        if (json_get(&item, "path", &path) || json_text(&path, to) || !to->data || json_get(&item, "name", &own) ||
+            json_text(&own, &text))
+            continue;
+        lake_staged_attachment(&staged, id, buf_span(&text));
+        if (strcmp(staged.data, name) == 0 && strlen(to->data) == to->len && lake_attachment_ok(to->data))
             return TL_OK;
     }
     return TL_NOTFOUND;
@@ -65,9 +69,9 @@ static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
         return table_of(r, &id, name, to);
     if (rc)
         return rc;
-    if (name[UUID_TEXT - 1] == '=')
-        return attachment_of(result.attachments, name, to);
     char text[UUID_TEXT];
+    if (name[UUID_TEXT - 1] == '=')
+        return attachment_of(result.attachments, uuid_text(&id, text), name, to);
     buf_reset(to);
     buf_printf(to, "%s/%s.json", result.folder, uuid_text(&id, text));
     return is_staged_as(to->data, name) ? TL_OK : TL_NOTFOUND;

@@ -44,6 +44,10 @@ struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*unseen)(struct run *, const char *siblings, struct tl_list *);
     void (*hold)(struct run *, const char *url, int64_t until_us); /* nothing is asked of its host before */
     const char *(*secret)(struct run *, const struct tl_secret *); /* its value, for what does not leave the host */
+    const char *(*secret_at)(struct run *, const struct tl_secret *,
+                             struct tl_span origin); /* NULL: it is not bound to that origin */
+    const char *(*shard)(struct run *, int byte);    /* of the backups of owners whose digest begins so */
+    const char *(*lake)(struct run *);               /* its folder */
     bool (*known)(struct run *, uint64_t tag); /* a child that was accepted before, at this depth or a smaller one */
     int (*item)(struct run *, const struct tl_element *); /* of convert */
     void (*log)(struct run *, enum tl_level, const char *text);
@@ -62,6 +66,7 @@ struct run_state_write {
 };
 struct run_attachment {
     const char *name, *media_type, *staged; /* staged: its name in the staging folder */
+    const char *path;                       /* below the lake; NULL: beside the document */
     int fd;
     int64_t bytes;
     struct sha256 sha256;
@@ -173,6 +178,10 @@ int run_put_links(struct tl_run *pub, const char *dataset, const struct tl_html 
 int run_attach(struct tl_run *pub, const char *name, const char *media_type, int *fd);
 void run_unattach(struct run *r); /* takes the newest back: what it holds is not what it should */
 int run_attach_file(struct tl_run *pub, const char *name, const char *media_type, const char *cache_path);
+int run_seal(struct run *r, struct run_attachment *a); /* nothing is written into it any more */
+/* run_backup.c */
+int run_backup(struct tl_run *pub, struct tl_backup *given);
+int run_backup_read(struct tl_run *pub, const struct tl_backup *given, struct tl_span *out);
 /* run_fetch.c */
 int run_fetch(struct tl_run *pub, const struct tl_request *q, struct tl_response *into);
 int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *into);

@@ -301,18 +301,22 @@ int run_attach_file(struct tl_run *pub, const char *name, const char *media_type
     }
 }
 
-static int seal_attachments(struct run *r) {
-    for (size_t i = 0; i < r->attachment_count; i++) {
-        struct run_attachment *a = &r->attachment[i];
-        if (a->fd < 0)
-            continue;
-        if (fdatasync(a->fd) || hash_file(a->fd, &a->sha256, &a->bytes))
-            return run_fail(r, TL_FAILED, "disk", "cannot read back the attachment %s: %s", a->name,
-                            strerrordesc_np(errno));
-        close(a->fd);
-        a->fd = -1;
-    }
+int run_seal(struct run *r, struct run_attachment *a) {
+    if (a->fd < 0)
+        return TL_OK;
+    if (fdatasync(a->fd) || hash_file(a->fd, &a->sha256, &a->bytes))
+        return run_fail(r, TL_FAILED, "disk", "cannot read back the attachment %s: %s", a->name,
+                        strerrordesc_np(errno));
+    close(a->fd);
+    a->fd = -1;
     return TL_OK;
+}
+
+static int seal_attachments(struct run *r) {
+    int rc = TL_OK;
+    for (size_t i = 0; i < r->attachment_count && !rc; i++)
+        rc = run_seal(r, &r->attachment[i]);
+    return rc;
 }
 
 /* ---- the document */
@@ -334,8 +338,12 @@ static void write_attachments(struct run *r, const char *folder, struct document
         const struct run_attachment *a = &r->attachment[i];
         AUTO_BUF struct buf path = BUF_INIT;
         char hex[SHA256_HEX];
-        buf_printf(&path, "%s/%s/", folder, r->result_id);
-        lake_value(&path, span_of(a->name));
+        if (a->path)
+            buf_text(&path, a->path);
+        else
+            buf_printf(&path, "%s/%s/", folder, r->result_id);
+        if (!a->path)
+            lake_value(&path, span_of(a->name));
         list[i] = (struct document_attachment){a->name, arena_text(&r->arena, path.data, path.len), a->media_type,
                                                a->bytes, a->sha256};
         json_object_begin(&w);

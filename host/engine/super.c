@@ -213,6 +213,11 @@ static int read_lines(void *ctx, const struct store_row *row) {
     return 0;
 }
 
+static int read_parts(void *ctx, const struct store_row *row) {
+    ((struct super_summary *)ctx)->parts_failed = row->value[0].number;
+    return 1;
+}
+
 static int summarise(struct super *s) {
     const struct store_value root = store_text(s->root_id);
     s->sum.end = s->end;
@@ -220,8 +225,13 @@ static int summarise(struct super *s) {
     s->sum.queued = s->queued;
     store_events_open(s->store, s->root->root, &s->sum.events_open, &reach, &due);
     s->sum.elapsed_us = time_mono_us() - s->started_us;
-    return store_query(s->store, "SELECT status, count(*) FROM runs WHERE parent_id = $1 GROUP BY status", &root, 1,
-                       read_lines, &s->sum, &s->why);
+    int rc = store_query(s->store, "SELECT status, count(*) FROM runs WHERE parent_id = $1 GROUP BY status", &root, 1,
+                         read_lines, &s->sum, &s->why);
+    return rc ? rc
+              : store_query(s->store,
+                            "SELECT count(*) FROM runs WHERE root_id = $1 AND edge = 'page' AND line AND status IN "
+                            "('failed', 'crashed', 'partial')",
+                            &root, 1, read_parts, &s->sum, &s->why);
 }
 
 /* ---- the start */

@@ -318,11 +318,13 @@ static int publish_attachments(struct super *s, struct super_job *j) {
     if (json_parse(buf_span(&list), &root))
         return TL_OK;
     while (!rc && json_next(&root, &item) == TL_OK) {
-        AUTO_BUF struct buf path = BUF_INIT, staged = BUF_INIT;
-        if (json_get(&item, "path", &field) || json_text(&field, &path) || !path.len)
+        AUTO_BUF struct buf path = BUF_INIT, name = BUF_INIT, staged = BUF_INIT;
+        char id[UUID_TEXT];
+        if (json_get(&item, "path", &field) || json_text(&field, &path) || !path.len ||
+            !lake_attachment_ok(path.data) || json_get(&item, "name", &field) || json_text(&field, &name))
             continue;
-        lake_staged_name(&staged, path.data);
-        if (strncmp(path.data, "attachments/", 12) == 0 && !strstr(path.data, "/../"))
+        lake_staged_attachment(&staged, uuid_text(&j->result_id, id), buf_span(&name));
+        if (strlen(path.data) == path.len)
             rc = lake_publish(s->lake, staged.data, path.data, &s->why);
     }
     return rc;

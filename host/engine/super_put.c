@@ -75,7 +75,7 @@ static int put_wish(struct super *s, struct super_job *j, struct message *m) {
     unsigned flags = message_get_u8(m);
     const char *collector = message_get_text(m), *name = message_get_text(m);
     struct tl_span args = message_get_span(m), leash = message_get_span(m);
-    bool page = flags & TL_PAGE;
+    bool page = flags & (TL_PAGE | TL_PART);
     int64_t reach = j->reach + !page;
     struct fail why = FAIL_INIT;
     if (m->bad || tagset_known(&s->known, tag, reach))
@@ -100,6 +100,7 @@ static int put_wish(struct super *s, struct super_job *j, struct message *m) {
                            .parent_depth = j->depth,
                            .parent_reach = j->reach,
                            .context = name,
+                           .line = (flags & TL_PART) && j->line,
                            .edge = page                 ? STORE_PAGE
                                    : flags & WISH_REACT ? STORE_REACT
                                                         : STORE_SPAWN};

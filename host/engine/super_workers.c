@@ -177,6 +177,12 @@ static void send_hello(struct super *s, struct super_worker *w) {
     message_u8(m, g->fetch.private_allowed);
     send_rules(&g->fetch.rules, m);
     send_secrets(s, m, c->plugin);
+    message_u32(m, (uint32_t)g->shard_count);
+    for (size_t i = 0; i < g->shard_count; i++) {
+        message_text(m, g->shard[i].name);
+        message_u8(m, (uint8_t)g->shard[i].min);
+        message_u8(m, (uint8_t)g->shard[i].max);
+    }
     if (m->len > MESSAGE_MAX) { /* more than one message */
         c->broken = true;
         c->broken_why = mem_text("its options, its secrets and fetch.hosts are too large together");

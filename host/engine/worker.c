@@ -256,6 +256,15 @@ static struct host_rules kept_rules(struct worker *w, struct message *m) {
     return (struct host_rules){rule, count};
 }
 
+static void read_shards(struct worker *w, struct message *m) {
+    for (uint32_t n = message_get_u32(m); n && !m->bad; n--) {
+        const char *name = kept_text(w, m);
+        int min = message_get_u8(m), max = message_get_u8(m);
+        for (int byte = min; byte <= max; byte++)
+            w->shard[byte] = name;
+    }
+}
+
 static void read_hello(struct worker *w, struct message *m, const char **file) {
     struct fetch_policy policy = {0};
     struct transfer_setup setup = {0};
@@ -281,6 +290,7 @@ static void read_hello(struct worker *w, struct message *m, const char **file) {
     policy.private_allowed = message_get_u8(m);
     policy.rules = setup.rules = kept_rules(w, m);
     read_secrets(w, m);
+    read_shards(w, m);
     setup.max_connections_per_host = host_rules_most_at_once(&setup.rules);
     setup.max_connections = (int)w->inflight + 16;
     w->pool = transfer_pool_new(&setup);

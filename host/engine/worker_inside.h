@@ -65,6 +65,7 @@ struct worker {
     size_t scope_count, scope_room;
     struct worker_secret *secret;
     size_t secret_count;
+    const char *shard[256]; /* of the backups, by the first byte of an owner's digest */
     struct tagset known; /* children that the supervisor took before: asking again is no use */
     /* from HELLO */
     int64_t inflight, root_started_us, memory_limit;

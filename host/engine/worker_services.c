@@ -303,10 +303,8 @@ static struct process_link *service_programs(struct run *r) {
 /* ---- files */
 
 static int service_attach(struct run *r, const char *name, char *staged, size_t room, int *fd) {
-    AUTO_BUF struct buf path = BUF_INIT, name_of = BUF_INIT;
-    buf_printf(&path, "attachments/%s/", r->result_id);
-    lake_value(&path, span_of(name));
-    lake_staged_name(&name_of, path.data);
+    AUTO_BUF struct buf name_of = BUF_INIT;
+    lake_staged_attachment(&name_of, r->result_id, span_of(name));
     snprintf(staged, room, "%s", name_of.data);
     *fd = openat(worker_self->staging_fd, staged, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
     return *fd < 0 ? TL_FAILED : TL_OK;
@@ -320,6 +318,20 @@ static void service_unattach(struct run *r, const char *staged) {
 static const char *service_cache_dir(struct run *r) {
     (void)r;
     return worker_self->cache;
+}
+
+static const char *service_lake(struct run *r) {
+    (void)r;
+    return worker_self->lake;
+}
+
+static const char *service_shard(struct run *r, int byte) {
+    (void)r;
+    return worker_self->shard[byte & 255];
+}
+
+static const char *service_secret_at(struct run *r, const struct tl_secret *secret, struct tl_span origin) {
+    return worker_secret_value(job_of(r), secret, origin);
 }
 
 static bool service_known(struct run *r, uint64_t tag) {
@@ -348,6 +360,9 @@ const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .unseen = service_unseen,
                                            .hold = service_hold,
                                            .secret = service_secret,
+                                           .secret_at = service_secret_at,
+                                           .lake = service_lake,
+                                           .shard = service_shard,
                                            .known = service_known,
                                            .log = service_log};
 

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "base/times.h"
+#include "lake/lake_backup.h"
 #include "lake/lake_inside.h"
 
 #ifndef RENAME_NOREPLACE
@@ -51,7 +52,7 @@ bool lake_path_ok(const char *path) {
 }
 
 /* Makes the folders that lead to the last part of `path`. */
-static int make_folders(int at, const char *path) {
+int lake_folders(int at, const char *path) {
     AUTO_FREE char *part = mem_text(path);
     for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -96,7 +97,7 @@ static int lock_staging(struct lake *l, struct fail *why) {
 }
 
 static int open_parts(struct lake *l, const char *path, bool write, struct fail *why) {
-    if (write && (make_folders(AT_FDCWD, path) || (mkdir(path, 0755) < 0 && errno != EEXIST)))
+    if (write && (lake_folders(AT_FDCWD, path) || (mkdir(path, 0755) < 0 && errno != EEXIST)))
         return lake_broken(why, "make the lake", NULL, path);
     l->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     l->path = l->fd < 0 ? NULL : realpath(path, NULL);
@@ -294,14 +295,17 @@ static int rename_once(struct lake *l, int from, const char *name, const char *t
 }
 
 /* The rename itself tells whether the folder is there: no folder needs to be remembered, and one that was removed is
- * made again. */
+ * made again. What leads to the newest backup leads to it before that has its own name: a crash in between leaves it in
+ * staging, where recovery finds it. */
 int lake_move(struct lake *l, int from, const char *name, const char *to, struct fail *why) {
     if (!lake_path_ok(to) || strncmp(to, LAKE_STAGING "/", sizeof LAKE_STAGING) == 0)
         return fail_set(why, TL_INVALID, "\"%.400s\" is no path in a lake", to);
+    if (strncmp(to, LAKE_BACKUPS "/", sizeof LAKE_BACKUPS) == 0 && lake_backup_lead(l, from, name, to, why))
+        return why->status;
     if (rename_once(l, from, name, to) == 0)
         return TL_OK;
     if (errno == ENOENT) {
-        if (make_folders(l->fd, to))
+        if (lake_folders(l->fd, to))
             return lake_broken(why, "make the folder of", l, to);
         if (rename_once(l, from, name, to) == 0)
             return TL_OK;

@@ -49,6 +49,10 @@ void lake_crawl_file(struct buf *out, int64_t root_started_us, const struct uuid
 #define LAKE_REJECTS "rejects"
 #define LAKE_TABLES  "tables"
 void lake_staged_name(struct buf *out, const char *path);
+/* What comes with a document is called so in staging, wherever it belongs; and where that may be: attachments/..., or a
+ * copy below backups/ (lake_backup.h). */
+void lake_staged_attachment(struct buf *out, const char *result_id, struct tl_span name);
+bool lake_attachment_ok(const char *path);
 
 /* ---- the lake and its staging folder (lake.c) */
 /* Opens (and with `write` makes) the lake and this owner's staging folder LAKE/.staging/OWNER, flocked. Failures of

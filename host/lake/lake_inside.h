@@ -20,9 +20,13 @@ struct lake {
 
 /* A failure of the disk at l->path/name (l may be NULL: name stands alone), from errno: EXIT_DISK, TL_FAILED. */
 int lake_broken(struct fail *why, const char *attempt, const struct lake *l, const char *name);
-bool lake_path_ok(const char *path); /* relative, no empty, "." or ".." part, of bounded length */
+int lake_folders(int at, const char *path); /* makes those that lead to the last part of `path`; TL_FAILED with errno */
+bool lake_path_ok(const char *path);        /* relative, no empty, "." or ".." part, of bounded length */
 /* Renames from/name to l->fd/to as lake_publish says. */
 int lake_move(struct lake *l, int from, const char *name, const char *to, struct fail *why);
+/* lake_backup.c: has FOLDER/NAME.KIND lead to the staged copy that is to be published at `to`; an empty one takes that
+ * name away. */
+int lake_backup_lead(struct lake *l, int from, const char *name, const char *to, struct fail *why);
 
 /* The names in a folder, sorted by their bytes; a folder sorts as if its name ended in '/', so that a walk is in order
  * of whole paths. */

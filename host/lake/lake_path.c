@@ -8,7 +8,8 @@
 
 #include "base/mem.h"
 #include "base/times.h"
-#include "lake/lake.h"
+#include "lake/lake_backup.h"
+#include "lake/lake_inside.h"
 
 enum { FREE_LEVELS = 5, CUT_HEX = 16 };
 
@@ -158,4 +159,16 @@ void lake_staged_name(struct buf *out, const char *path) {
     bool document = strncmp(path, "documents/", 10) == 0 && len > 5 && strcmp(name + len - 5, ".json") == 0;
     buf_add(out, name, document ? len - 5 : len);
     buf_lit(out, ".part");
+}
+
+void lake_staged_attachment(struct buf *out, const char *result_id, struct tl_span name) {
+    buf_printf(out, "%s=", result_id);
+    lake_value(out, name);
+    buf_lit(out, ".part");
+}
+
+bool lake_attachment_ok(const char *path) {
+    return strncmp(path, LAKE_BACKUPS "/", sizeof LAKE_BACKUPS) == 0
+               ? lake_backup_is_copy(path, NULL)
+               : strncmp(path, "attachments/", 12) == 0 && lake_path_ok(path);
 }

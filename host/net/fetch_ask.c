@@ -4,8 +4,10 @@
  * run back until then, which costs nothing either. Who always asks for a short one costs attempts of the run. What is
  * asked again is only what may be asked twice. */
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/times.h"
 #include "net/credential.h"
@@ -47,6 +49,16 @@ static const char *secret_mark(const char *value) {
     return mark && (mark == value || mark[-1] == ' ') ? mark : NULL;
 }
 
+/* "Basic USER:" before a secret: both go encoded, as a name and a password do. RFC 7617 */
+static const char *basic(struct exchange *x, const char *user_and_password) {
+    AUTO_BUF struct buf text = BUF_INIT;
+    buf_lit(&text, "Basic ");
+    hash_base64(&text, user_and_password, strlen(user_and_password));
+    const char *kept = arena_text(x->arena, text.data, text.len);
+    explicit_bzero(text.data, text.len);
+    return kept;
+}
+
 /* One header that the collector gave, its secret put in. */
 static int add_given(struct exchange *x, const struct tl_header *given, struct tl_span origin, struct headers *h,
                      struct json_writer *w) {
@@ -65,10 +77,15 @@ static int add_given(struct exchange *x, const struct tl_header *given, struct t
     if (!secret || !header_is_sound(given->name, secret))
         return TL_OK; /* there is none, or it is not for this origin: its name is not sent either */
     size_t before = mark ? (size_t)(mark - value) : strlen(value), len = before + strlen(secret) + 1;
-    char *whole = arena_alloc(x->arena, len);
+    char *text = arena_alloc(x->arena, len);
+    if (!text)
+        return TL_FAILED;
+    const char *whole = text;
+    snprintf(text, len, "%.*s%s", (int)before, value, secret);
+    if (before > 7 && strncasecmp(value, "Basic ", 6) == 0 && value[before - 1] == ':')
+        whole = basic(x, whole + 6);
     if (!whole)
         return TL_FAILED;
-    snprintf(whole, len, "%.*s%s", (int)before, value, secret);
     add(h, w, given->name, whole, true);
     return TL_OK;
 }

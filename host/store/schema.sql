@@ -333,7 +333,7 @@ CREATE VIEW runs AS SELECT
     CASE WHEN r.started_us > 0 AND r.finished_us > 0 THEN (r.finished_us - r.started_us) / 1e6 END AS seconds,
     r.bytes, nullif(r.http_status, 0) AS http_status, r.url, r.error, coalesce(d.result_id, r.result_ref_id) AS result_ref,
     r.final_url, EDGE(r.edge) AS edge, r.reach, h.name AS host, r.context AS result_context_name, r.payload,
-    lower(hex(r.digest)) AS payload_digest, AT(r.queued_us) AS queued_at
+    lower(hex(r.digest)) AS payload_digest, AT(r.queued_us) AS queued_at, r.line
 FROM run r JOIN run o ON o.key = r.root JOIN collector c ON c.key = r.collector LEFT JOIN run p ON p.key = r.parent
     LEFT JOIN target t ON t.key = r.target LEFT JOIN host h ON h.key = r.host LEFT JOIN document d ON d.run = r.result_ref;
 

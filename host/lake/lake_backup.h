@@ -1,0 +1,28 @@
+/* lake_backup.h - where the copies of a repository lie in the lake, and which names lead to the newest of them.
+ *
+ * FOLDER = backups/shard=SHARD/SERVER/aa/bb/cc/dd/OWNER, aa to dd being the first bytes of the SHA-256 of the owner in
+ * small letters. A copy is FOLDER/NAME/2026-11-30T02-00-00Z.KIND; it is published once and never changes.
+ * FOLDER/NAME.KIND leads to the newest of its kind. */
+#ifndef TROTLINE_LAKE_LAKE_BACKUP_H
+#define TROTLINE_LAKE_LAKE_BACKUP_H
+#include "lake/lake.h"
+
+enum { LAKE_BACKUP_DATE = sizeof "2026-11-30T02-00-00Z" };
+#define LAKE_BACKUPS "backups"
+
+struct lake_backup {
+    const char *shard, *server, *owner;
+    const char *name,
+        *kind;     /* a repository's, and bundle, zip, error, refs; or of the owner itself, such as .listing */
+    int64_t at_us; /* counted in whole seconds */
+};
+int lake_backup_byte(const char *owner); /* the first byte of its digest, which decides about its shard */
+void lake_backup_folder(struct buf *out, const struct lake_backup *b);
+void lake_backup_copies(struct buf *out, const struct lake_backup *b); /* the folder of its dated copies */
+void lake_backup_copy(struct buf *out, const struct lake_backup *b);
+void lake_backup_newest(struct buf *out, const struct lake_backup *b); /* the name that leads to the newest */
+const char *lake_backup_date(int64_t at_us, char out[LAKE_BACKUP_DATE]);
+int lake_backup_time(struct tl_span date, int64_t *at_us); /* of such a date, whatever follows; TL_INVALID */
+/* Is it the path of a copy? newest, when not NULL, gets the name that leads to it. */
+bool lake_backup_is_copy(const char *path, struct buf *newest);
+#endif
