@@ -273,8 +273,8 @@ static void check_backup(struct verify *v, const char *path, const struct attach
     if (lake_open_file(v->o->lake, path, &fd, NULL) || fstat(fd, &st))
         return; /* it is on its way */
     v->sums->attachments++;
-    step(v);
-    check_mode(v, path, st.st_mode);
+    verify_step(v);
+    verify_mode(v, path, st.st_mode);
     check_attachment(v, path, st.st_size, said);
 }
 

@@ -21,20 +21,19 @@ static bool id_of(const char *path, struct uuid *id) {
 }
 
 /* Joined with others since the catalog was asked? Then it may be gone. */
-static bool is_replaced(struct verify *v, const struct uuid *id) {
+static bool is_replaced(struct verify *v, int64_t key) {
     struct store_table row;
-    return store_table_find(v->o->store, id, &row, NULL) == TL_NOTFOUND || row.replaced;
+    return store_table_get(v->o->store, key, &row, NULL) == TL_NOTFOUND || row.replaced;
 }
 
 static void check_bytes(struct verify *v, const char *path, const struct store_table *row) {
     struct fail reason = FAIL_INIT;
     char said[SHA256_HEX], is[SHA256_HEX];
     struct sha256 sum, wanted = row->sha256;
-    struct uuid id = row->id;
-    int64_t bytes = row->bytes;
+    int64_t key = row->key, bytes = row->bytes;
     AUTO_CLOSE int fd = -1;
     int rc = lake_open_file(v->o->lake, path, &fd, &reason);
-    if (rc == TL_NOTFOUND && is_replaced(v, &id))
+    if (rc == TL_NOTFOUND && is_replaced(v, key))
         return;
     if (rc)
         verify_problem(v, path, "it cannot be opened: %s", reason.text);
@@ -68,7 +67,7 @@ static int each_file(void *ctx, const char *path, int64_t bytes, unsigned mode) 
         verify_problem(v, path, "it is no table file: their names end in a UUID");
         return TL_OK;
     }
-    int rc = store_table_find(v->o->store, &id, &row, v->why);
+    int rc = store_table_find(v->o->store, &id, strrchr(path, '.') + 1, &row, v->why);
     if (rc && rc != TL_NOTFOUND)
         return rc;
     if (rc && verify_there(v, path))
@@ -87,23 +86,23 @@ static int each_file(void *ctx, const char *path, int64_t bytes, unsigned mode) 
 /* ---- rows against files */
 
 struct known { /* files that hold rows */
-    struct uuid *id;
+    int64_t *key;
     size_t count, room;
 };
 
 static int add_known(void *ctx, const struct store_table *f) {
     struct known *k = ctx;
-    MEM_GROW(k->id, k->count, k->room);
-    k->id[k->count++] = f->id;
+    MEM_GROW(k->key, k->count, k->room);
+    k->key[k->count++] = f->key;
     return 0;
 }
 
 /* whole: also what is in it, which the walk has seen to when there was one. */
-static int check_row(struct verify *v, const struct uuid *id, bool whole) {
+static int check_row(struct verify *v, int64_t key, bool whole) {
     struct store_table row;
     char file[4096];
     struct stat st;
-    int rc = store_table_find(v->o->store, id, &row, v->why);
+    int rc = store_table_get(v->o->store, key, &row, v->why);
     if (rc)
         return rc == TL_NOTFOUND ? TL_OK : rc;
     AUTO_FREE char *path = mem_text(row.path);
@@ -114,7 +113,7 @@ static int check_row(struct verify *v, const struct uuid *id, bool whole) {
         verify_step(v);
     }
     if (!verify_there(v, path)) {
-        if (!is_replaced(v, id))
+        if (!is_replaced(v, key))
             verify_problem(v, path, "it is gone: the catalog has it as a file of %lld rows", rows);
         return TL_OK;
     }
@@ -133,7 +132,7 @@ int verify_tables(struct verify *v, int64_t root) {
     if (!rc)
         rc = store_table_of(v->o->store, root, add_known, &known, v->why);
     for (size_t i = 0; !rc && i < known.count; i++)
-        rc = check_row(v, &known.id[i], root != 0);
-    free(known.id);
+        rc = check_row(v, known.key[i], root != 0);
+    free(known.key);
     return rc;
 }
