@@ -1,4 +1,5 @@
-/* verify_tables.c - files of tables against the catalog, both ways: items, typed tables, rejects. See verify.h.
+/* verify_tables.c - files of tables against the catalog, both ways: items, typed tables, rejects, and
+ * the records of these. See verify.h.
  *
  * Size and SHA-256 are those of the moment in which a file was made durable, so a file that is cut or changed anywhere
  * is found, whatever its format. Files that others took the place of may be there or not. */
@@ -13,27 +14,46 @@
 
 /* ---- files against rows */
 
-/* The UUID before the ending. */
-static bool id_of(const char *path, struct uuid *id) {
+struct named { /* what the end of a file's name says */
+    struct uuid id;
+    char format[8];
+};
+
+static bool read_name(const char *path, struct named *out) {
     const char *name = strrchr(path, '/'), *dot = name ? strrchr(name, '.') : NULL;
-    return dot && dot - name > UUID_TEXT &&
-           uuid_parse((struct tl_span){dot - UUID_TEXT + 1, UUID_TEXT - 1}, id) == TL_OK;
+    if (!dot || dot - name < UUID_TEXT || strlen(dot + 1) >= sizeof out->format)
+        return false;
+    memcpy(out->format, dot + 1, strlen(dot + 1) + 1);
+    return uuid_parse((struct tl_span){dot - UUID_TEXT + 1, UUID_TEXT - 1}, &out->id) == TL_OK;
+}
+
+static bool is_record(const char *path) {
+    return strncmp(path, LAKE_TABLES "/", sizeof LAKE_TABLES) == 0;
+}
+
+static void count(struct verify *v, const char *path) {
+    if (is_record(path))
+        v->sums->records++;
+    else
+        v->sums->tables++;
+    verify_step(v);
 }
 
 /* Joined with others since the catalog was asked? Then it may be gone. */
-static bool is_replaced(struct verify *v, int64_t key) {
+static bool is_replaced(struct verify *v, const struct named *n) {
     struct store_table row;
-    return store_table_get(v->o->store, key, &row, NULL) == TL_NOTFOUND || row.replaced;
+    return store_table_find(v->o->store, &n->id, n->format, &row, NULL) == TL_NOTFOUND || row.replaced;
 }
 
 static void check_bytes(struct verify *v, const char *path, const struct store_table *row) {
     struct fail reason = FAIL_INIT;
     char said[SHA256_HEX], is[SHA256_HEX];
     struct sha256 sum, wanted = row->sha256;
-    int64_t key = row->key, bytes = row->bytes;
+    struct named n;
+    int64_t bytes = row->bytes;
     AUTO_CLOSE int fd = -1;
     int rc = lake_open_file(v->o->lake, path, &fd, &reason);
-    if (rc == TL_NOTFOUND && is_replaced(v, key))
+    if (rc == TL_NOTFOUND && read_name(path, &n) && is_replaced(v, &n))
         return;
     if (rc)
         verify_problem(v, path, "it cannot be opened: %s", reason.text);
@@ -58,22 +78,25 @@ static void check_file(struct verify *v, const char *path, int64_t bytes, unsign
 static int each_file(void *ctx, const char *path, int64_t bytes, unsigned mode) {
     struct verify *v = ctx;
     struct store_table row;
-    struct uuid id;
+    struct named n;
     if (strstr(path, "/_delta_log/"))
         return TL_OK; /* a copy of what the catalog says (delta.h) */
-    v->sums->tables++;
-    verify_step(v);
-    if (!id_of(path, &id)) {
+    count(v, path);
+    if (!read_name(path, &n)) {
         verify_problem(v, path, "it is no table file: their names end in a UUID");
         return TL_OK;
     }
-    int rc = store_table_find(v->o->store, &id, strrchr(path, '.') + 1, &row, v->why);
+    int rc = store_table_find(v->o->store, &n.id, n.format, &row, v->why);
     if (rc && rc != TL_NOTFOUND)
         return rc;
     if (rc && verify_there(v, path))
-        verify_problem(v, path,
-                       "the catalog does not know it, so its rows may be in other files, too; remove it, and make "
-                       "what is missing again: trotline convert, trotline refine");
+        verify_problem(
+            v, path,
+            is_record(path)
+                ? "the catalog does not know this record of tables, being older or of another lake; trotline "
+                  "rebuild makes one that does"
+                : "the catalog does not know it, so its rows may be in other files, too; remove it, and make "
+                  "what is missing again: trotline convert, trotline refine");
     if (rc)
         return TL_OK;
     if (strcmp(row.path, path) != 0)
@@ -85,36 +108,37 @@ static int each_file(void *ctx, const char *path, int64_t bytes, unsigned mode) 
 
 /* ---- rows against files */
 
-struct known { /* files that hold rows */
-    int64_t *key;
+struct known { /* files that are not replaced */
+    struct named *file;
     size_t count, room;
 };
 
 static int add_known(void *ctx, const struct store_table *f) {
     struct known *k = ctx;
-    MEM_GROW(k->key, k->count, k->room);
-    k->key[k->count++] = f->key;
+    MEM_GROW(k->file, k->count, k->room);
+    struct named *n = &k->file[k->count++];
+    *n = (struct named){.id = f->id};
+    snprintf(n->format, sizeof n->format, "%s", f->format);
     return 0;
 }
 
 /* whole: also what is in it, which the walk has seen to when there was one. */
-static int check_row(struct verify *v, int64_t key, bool whole) {
+static int check_row(struct verify *v, const struct named *n, bool whole) {
     struct store_table row;
     char file[4096];
     struct stat st;
-    int rc = store_table_get(v->o->store, key, &row, v->why);
+    int rc = store_table_find(v->o->store, &n->id, n->format, &row, v->why);
     if (rc)
         return rc == TL_NOTFOUND ? TL_OK : rc;
     AUTO_FREE char *path = mem_text(row.path);
     long long rows = row.rows;
     row.path = path;
-    if (whole) {
-        v->sums->tables++;
-        verify_step(v);
-    }
+    if (whole)
+        count(v, path);
     if (!verify_there(v, path)) {
-        if (!is_replaced(v, key))
-            verify_problem(v, path, "it is gone: the catalog has it as a file of %lld rows", rows);
+        if (!is_replaced(v, n))
+            verify_problem(v, path, "it is gone: the catalog has it as a file of %lld %s", rows,
+                           is_record(path) ? "lines" : "rows");
         return TL_OK;
     }
     snprintf(file, sizeof file, "%s/%s", lake_path(v->o->lake), path);
@@ -124,7 +148,7 @@ static int check_row(struct verify *v, int64_t key, bool whole) {
 }
 
 int verify_tables(struct verify *v, int64_t root) {
-    static const char *const folder[] = {LAKE_ITEMS, LAKE_TYPED, LAKE_REJECTS};
+    static const char *const folder[] = {LAKE_ITEMS, LAKE_TYPED, LAKE_REJECTS, LAKE_TABLES};
     struct known known = {0};
     int rc = TL_OK;
     for (size_t i = 0; !root && !rc && i < COUNT_OF(folder); i++)
@@ -132,7 +156,7 @@ int verify_tables(struct verify *v, int64_t root) {
     if (!rc)
         rc = store_table_of(v->o->store, root, add_known, &known, v->why);
     for (size_t i = 0; !rc && i < known.count; i++)
-        rc = check_row(v, known.key[i], root != 0);
-    free(known.key);
+        rc = check_row(v, &known.file[i], root != 0);
+    free(known.file);
     return rc;
 }

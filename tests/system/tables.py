@@ -732,6 +732,15 @@ def test_rebuilt_open():
     os.chmod(record, 0o444)
     eq("when it is whole again", (rebuild(w).code, fingerprint(items(w))), (0, before))
     catalog_says(w, "mended")
+    eq("verify finds nothing wrong with tables", [line for line in w.tl("verify").out.splitlines() if second not in line], [])
+    whole_file = next(p for p in w.files("items") if p.endswith(".avro"))
+    stray = w.lake / (whole_file[: whole_file.rindex("_") + 1] + first + ".avro")
+    stray.write_bytes((w.lake / whole_file).read_bytes())
+    os.chmod(record, 0o644)
+    record.write_bytes(good[:-1])
+    got = w.tl("verify")
+    ok("verify names a table file that no record does, and a record that was cut", got.code == 14 and str(stray.name) in got.out
+       and f"{record.name}: it is cut" in got.out, got)
 
 
 def test_tried_again():
