@@ -2,6 +2,7 @@
 """recover.py - nothing lost, nothing twice: whoever dies, whenever, the crawl ends like one that nobody disturbed.
 
 recover.py --long: 200 kills over 5,000 pages in place of 10, and faults at random points until the crawl is done."""
+import contextlib
 import random
 import sys
 
@@ -172,8 +173,9 @@ def killed_workers():
         goal = progress(site) + rng.randrange(20, 60)
         until("progress", lambda: progress(site) >= goal or not child.running())
         for pid in child.workers()[:1]:
-            os.kill(pid, signal.SIGKILL)
-            n += 1
+            with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
+                os.kill(pid, signal.SIGKILL)
+                n += 1
     r = child.wait()
     got = w.statuses(r.root)
     crashed = got.pop("crashed", 0)
