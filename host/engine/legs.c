@@ -31,17 +31,17 @@ static int find_attachment(struct tl_span document, const char *name, struct buf
     return TL_NOTFOUND;
 }
 
-/* Attachments lie beside their document, in the folder of its result: FOLDER/RESULT_ID/NAME. */
-static int read_beside(const char *file, const char *path, struct buf *out) {
+/* The document is a file LAKE/documents/..., the attachment LAKE/attachments/...; a document that was taken out of its
+ * lake has none. */
+static int read_of_lake(const char *file, const char *path, struct buf *out) {
     AUTO_BUF struct buf where = BUF_INIT;
-    const char *slash = strrchr(file, '/'), *at = path + strlen(path);
-    int parts = 0;
-    while (at > path && !(at[-1] == '/' && ++parts == 2))
-        at--;
-    if (strstr(at, "../") || strcmp(at, "..") == 0 || strncmp(at, "./", 2) == 0)
-        return TL_INVALID;
-    buf_add(&where, file, slash ? (size_t)(slash - file) + 1 : 0);
-    buf_text(&where, at);
+    const char *documents = NULL;
+    for (const char *at = file; (at = strstr(at, "documents/year=")); at++)
+        documents = at;
+    if (!documents || strncmp(path, "attachments/", 12) != 0 || strstr(path, "/../"))
+        return TL_NOTFOUND;
+    buf_add(&where, file, (size_t)(documents - file));
+    buf_text(&where, path);
     return file_read(where.data, LEGS_FILE_MAX, out, NULL);
 }
 
@@ -49,7 +49,7 @@ static int read_attachment(const struct gathering *g, const struct document_part
     AUTO_BUF struct buf name = BUF_INIT, path = BUF_INIT;
     if (!text_member(&part->element, "attachment", &name) || find_attachment(g->document, name.data, &path))
         return TL_NOTFOUND;
-    return g->lake ? lake_read(g->lake, path.data, out, NULL) : read_beside(g->file, path.data, out);
+    return g->lake ? lake_read(g->lake, path.data, out, NULL) : read_of_lake(g->file, path.data, out);
 }
 
 static int each_part(void *ctx, const struct document_part *part) {

@@ -10,8 +10,7 @@
 #define LEGS_DATASET "artifact" /* the dataset of a document that holds one */
 enum { LEGS_FILE_MAX = 256 << 20 };
 
-/* An artifact, or a document with one; in its place below the lake, or with lake NULL as a file with what lies beside
- * it. */
+/* An artifact, or a document with one. file: its path below the lake, or with lake NULL that of the file. */
 void legs_add_text(struct fanin *f, const char *file, struct tl_span text, struct lake *lake);
 int legs_add_file(struct fanin *f, const char *path, struct fail *why);
 #endif
