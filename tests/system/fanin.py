@@ -43,6 +43,9 @@ on /page
 on /gone
   status 404 Not Found
   body nothing
+on /long
+  type application/rss+xml
+  body <rss version="2.0"><channel><title>L</title>ITEMS</channel></rss>
 on /returns
   status 404 Not Found
   body nothing
@@ -57,6 +60,10 @@ on /slow
   type application/rss+xml
   body <rss version="2.0"><channel><title>S</title></channel></rss>
 """
+
+
+FEEDS = FEEDS.replace("ITEMS", "".join(f"<item><title>{i} {'x' * 100}</title><link>https://l.example/{i}</link>"
+                                       "<pubDate>Tue, 09 Jun 2026 10:00:00 GMT</pubDate></item>" for i in range(9)))
 
 
 def context(folder, week=WEEK):
@@ -224,6 +231,15 @@ def what_fails_degrades():
     r = w.tl("run", w.crawl("required", feed("north", site.base + "/north"), feed("south", site.base + "/gone"), feed("east", site.base + "/east"),
                             react=react.replace("sources.yml, out: out", "strict.yml, out: strict")))
     ok("a required source fails: closed", r.code == 6 and "required source south: http 404" in r.err, r)
+
+    # What is cut off is worth what came.
+    w.configure("fetch: {max_body: 1KiB, delay: 0s}\n")
+    r = w.tl("run", w.crawl("cut", feed("north", site.base + "/long"), feed("south", site.base + "/south"), feed("east", site.base + "/east"),
+                            react=react.replace("out: out", "out: cut")))
+    news = merged(w.dir / "cut")[1]
+    eq("a feed that is longer than what may be fetched: partial, with what came", (r.code, news["sources"]["north"]["status"],
+       0 < news["sources"]["north"]["articles_count"] < 9, news["warnings"][0].startswith("north: partial (")), (0, "partial", True, True))
+    w.configure()
 
     # The source comes back, and the runs that failed are put back.
     c = w.crawl("retried", feed("north", site.base + "/north"), feed("south", site.base + "/returns"), feed("east", site.base + "/gone"),
