@@ -47,8 +47,7 @@ static int supersede(struct store *s, int64_t run, const char *urn, int64_t at_u
     sqlite3_reset(st);
     if (!*newest)
         return TL_OK;
-    return alter(s, SQL_LINK_OLDER,
-                 "UPDATE link_row SET is_latest = 0 WHERE urn = ?1 AND is_latest AND ?2 <> '' AND run <> ?3", urn,
+    return alter(s, SQL_LINK_OLDER, "UPDATE link_row SET is_latest = 0 WHERE urn = ?1 AND is_latest AND run <> ?3", urn,
                  "self", run, 0);
 }
 
@@ -95,7 +94,7 @@ static int end_sets(struct store *s, const struct store_link *l, size_t n) {
     if (rc || !last || !number)
         return rc;
     return alter(s, SQL_LINK_BEHIND,
-                 "UPDATE link_row SET is_latest = 0 WHERE is_latest AND ?2 <> '' AND urn IN (SELECT urn FROM link_row "
+                 "UPDATE link_row SET is_latest = 0 WHERE is_latest AND urn IN (SELECT urn FROM link_row "
                  "WHERE href = ?1 AND name = 'unique' AND is_latest AND CAST(substr(urn, ?3) AS INTEGER) > ?4)",
                  set, "unique", number - l[0].urn + 2, strtoll(number + 1, NULL, 10));
 }

@@ -198,8 +198,8 @@ int list_visit(struct tl_run *run, const struct args *a, const struct type *t, c
     const struct type *element = type_find(t->element);
     const char *below, *self = metadata_text(run, e->entity, "/links/self/href"), *next;
     const char *url = metadata_text(run, e->entity, "/url"), *reach = a->reach;
-    size_t tail = self ? strlen(text_format(run, ":%s:page:%lld", t->name, (long long)(a->page > 0 ? a->page : 1))) : 0;
-    const char *of = self && strlen(self) > tail ? text_copy(run, (struct tl_span){self, strlen(self) - tail}) : a->of;
+    const char *mark = text_format(run, ":%s:page:", t->name), *tail = self && mark ? strstr(self, mark) : NULL;
+    const char *of = tail ? text_copy(run, (struct tl_span){self, (size_t)(tail - self)}) : a->of;
     const struct context c = {.of = of, .set = known_set(e->entity, run), .url = url};
     bool loop = false;
     int rc = TL_OK;
