@@ -126,8 +126,8 @@ static int make_log(struct cmd_open *o, const struct table_entry *e) {
     if (delta_make(o->store, o->lake, e, &state, &why))
         return cmd_fail(&why, EXIT_INTERNAL);
     printf("%s/%s\n", lake_path(o->lake), e->root);
-    log_info("export: %s: version %lld of its Delta log, %lld files added, %lld removed", e->name,
-             (long long)state.version, (long long)state.added, (long long)state.removed);
+    log_info("export: %s: version %lld of its Delta log, %lld file%s added, %lld removed", e->name,
+             (long long)state.version, (long long)state.added, print_s(state.added), (long long)state.removed);
     return 0;
 }
 
@@ -145,8 +145,8 @@ static int make_logs(struct cmd_open *o, const struct table_list *list, const st
     }
     if (!cmd_flush(stdout))
         return EXIT_DISK;
-    log_ending(EXIT_DONE, "export: %lld tables have a Delta log; convert, refine and compact keep it up",
-               (long long)made);
+    log_ending(EXIT_DONE, "export: %lld Delta log%s; convert, refine and compact keep %s up", (long long)made,
+               print_s(made), made == 1 ? "it" : "them");
     return EXIT_DONE;
 }
 

@@ -196,10 +196,10 @@ static int rows(struct cmd_open *o, const struct cmd_globals *g, const struct ex
         return code;
     code = failed ? EXIT_LINE : EXIT_DONE;
     if (failed)
-        log_ending(code, "export: %lld rows, but %lld documents could not be converted (see above)", (long long)w->rows,
-                   (long long)failed);
+        log_ending(code, "export: %lld row%s, but %lld document%s could not be converted (see above)",
+                   (long long)w->rows, print_s(w->rows), (long long)failed, print_s(failed));
     else
-        log_ending(code, "export: %lld rows", (long long)w->rows);
+        log_ending(code, "export: %lld row%s", (long long)w->rows, print_s(w->rows));
     return code;
 }
 

@@ -331,8 +331,8 @@ int convert_documents(const struct convert_options *o, struct convert_sums *sums
     for (size_t i = 0; !rc && i < c.due_count;)
         rc = convert_group(&c, i, &i);
     drop_pair(&c);
-    if (!rc && sums->files)
-        rc = delta_update(o->store, o->lake, &reason);
+    if (!rc && sums->files && delta_update(o->store, o->lake, &reason) < 0)
+        rc = reason.status;
     convert_own_stop(c.own);
     items_free(c.items);
     buf_free(&c.file);

@@ -25,6 +25,7 @@ struct updating {
     size_t count, room;
     struct buf commit; /* what is appended */
     int64_t added, removed, added_rows, removed_rows;
+    bool late; /* a file is not in its place yet */
 };
 
 /* ---- what the catalog says */
@@ -205,6 +206,15 @@ static void put_info(struct updating *u, const char *operation) {
 
 /* ---- one commit */
 
+/* Known, but still in the staging folder of a process that is about to publish it, and to say so in the log? */
+static bool is_late(const struct updating *u, const char *path) {
+    AUTO_BUF struct buf file = BUF_INIT;
+    AUTO_CLOSE int fd = -1;
+    size_t below = strlen(lake_path(u->lake)) + 1;
+    buf_printf(&file, "%s/%s/%s", lake_path(u->lake), u->entry->root, path);
+    return access(file.data, F_OK) < 0 && lake_open_file(u->lake, file.data + below, &fd, NULL) == TL_OK;
+}
+
 /* Goes through both sorted lists; counts, or writes. */
 static void compare(struct updating *u, bool write, bool change) {
     size_t i = 0, k = 0;
@@ -219,6 +229,7 @@ static void compare(struct updating *u, bool write, bool change) {
         } else if (order > 0) {
             u->added++;
             u->added_rows += u->now[k].rows;
+            u->late = u->late || is_late(u, u->now[k].path);
             if (write)
                 put_add(u, &u->now[k], change);
         }
@@ -235,7 +246,7 @@ static void make_commit(struct updating *u) {
     put_schema(u->entry, &schema);
     bool same = u->log.schema.data && strcmp(u->log.schema.data, schema.data) == 0;
     compare(u, false, false);
-    if (same && !u->added && !u->removed)
+    if ((same && !u->added && !u->removed) || u->late)
         return;
     bool joined = u->removed && u->added && u->removed_rows == u->added_rows;
     put_info(u, fresh ? "CREATE TABLE" : joined ? "OPTIMIZE" : "WRITE");
@@ -278,11 +289,12 @@ static void forget(struct updating *u) {
     delta_replay_free(&u->log);
 }
 
-/* make: also when there is no log yet. */
+/* make: also when there is no log yet. 1: a file is not in its place yet, and nothing was done. */
 static int update(struct updating *u, bool make, struct delta_state *out) {
     int rc = TL_REFUSED;
     for (int i = 0; rc == TL_REFUSED && i < TRIES_MAX; i++) {
         forget(u);
+        u->late = false;
         rc = delta_replay_read(u->lake, u->entry->root, &u->log, u->why);
         if (rc || (!make && u->log.version < 0))
             break;
@@ -297,7 +309,7 @@ static int update(struct updating *u, bool make, struct delta_state *out) {
     forget(u);
     free(u->now);
     buf_free(&u->commit);
-    return rc;
+    return rc ? rc : u->late;
 }
 
 int delta_make(struct store *s, struct lake *l, const struct table_entry *e, struct delta_state *out,
@@ -305,6 +317,11 @@ int delta_make(struct store *s, struct lake *l, const struct table_entry *e, str
     struct fail reason = FAIL_INIT;
     struct updating u = {.store = s, .lake = l, .entry = e, .why = &reason};
     int rc = update(&u, true, out);
+    if (rc > 0)
+        rc = fail_set(&reason, TL_FAILED,
+                      "cannot make the Delta log of %s: some of its files are being published; again, "
+                      "please",
+                      e->name);
     if (rc && why)
         *why = reason;
     return rc;
@@ -314,13 +331,15 @@ int delta_update(struct store *s, struct lake *l, struct fail *why) {
     struct fail reason = FAIL_INIT;
     struct table_list list;
     struct delta_state state;
+    bool late = false;
     int rc = table_list_read(s, NULL, &list, &reason);
-    for (size_t i = 0; !rc && i < list.count; i++) {
+    for (size_t i = 0; rc >= 0 && i < list.count; i++) {
         struct updating u = {.store = s, .lake = l, .entry = &list.entry[i], .why = &reason};
         rc = update(&u, false, &state);
+        late = late || rc > 0;
     }
     table_list_free(&list);
-    if (rc && why)
+    if (rc < 0 && why)
         *why = reason;
-    return rc;
+    return rc < 0 ? rc : late;
 }

@@ -80,9 +80,11 @@ static int where_it_belongs(void *ctx, const char *name, struct buf *to) {
 /* A Delta log that cannot be kept up is no reason not to crawl; but the files that it may name stay. */
 static int tidy_tables(struct store *s, struct lake *l, struct fail *why) {
     struct fail reason = FAIL_INIT;
-    if (delta_update(s, l, &reason) == TL_OK)
+    int rc = delta_update(s, l, &reason);
+    if (rc == TL_OK)
         return compact_sweep(s, l, why);
-    log_warn("%s", reason.text);
+    if (rc < 0)
+        log_warn("%s", reason.text);
     return TL_OK;
 }
 

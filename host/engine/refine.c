@@ -463,8 +463,8 @@ int refine_items(const struct refine_options *o, struct refine_sums *sums, struc
         rc = gather_documents(&r);
     for (size_t i = 0; !rc && i < r.count;)
         rc = refine_day(&r, i, &i);
-    if (!rc && sums->files)
-        rc = delta_update(o->store, o->lake, &reason);
+    if (!rc && sums->files && delta_update(o->store, o->lake, &reason) < 0)
+        rc = reason.status;
     for (size_t i = 0; i < r.count; i++)
         free(r.want[i].rows);
     free(r.want);

@@ -264,7 +264,9 @@ def ddl():
     ok("an engine that is none of these", r.code == 2 and "trino" in r.last_line(), r)
     if READERS:
         for engine, dialect in (("athena", "hive"), ("hive", "hive"), ("spark", "spark"), ("trino", "trino")):
-            got = node("parse", dialect, stdin=texts[engine] if engine != "spark" else texts[engine] + spark)
+            some = [x for x in (texts[engine] + spark * (engine == "spark")).split(";\n")    # its grammar takes its time
+                    if re.search(r"dataset_items|http_page_v1|shape|rejects", x)]
+            got = node("parse", dialect, stdin=";\n".join(some) + ";\n")
             if got.stdout.startswith("SKIP"):
                 note(f"left out: {got.stdout.strip()}")
                 break
@@ -307,7 +309,7 @@ def howto():
     asked = [(name, q.strip().rstrip(";")) for name, q in re.findall(r"<!-- duckdb: ([\w-]+) -->\n```sql\n(.*?)```", text, re.S)]
     ok("the how-to asks some questions", len(asked) >= 4, asked)
     files = "', '".join(files_of(w))
-    got = sql(*views, *(q.replace("LIST", f"'{files}'").replace("lake/", f"{w.lake}/") for _, q in asked))
+    got = sql(*views, *(q.replace("LIST", f"'{files}'") for _, q in asked))
     for (name, _), answer in zip(asked, got[len(views):]):
         ok(f"how-to: {name} has an answer", isinstance(answer, list) and answer, answer)
 
