@@ -4,7 +4,8 @@
 //   node readers.mjs rows duckdb|hyparquet|arrow|avsc FILE…  a line a row, an object in the order of the columns
 //   node readers.mjs meta FILE…                        a line a file: its whole Parquet footer and page index, by hyparquet
 //   node readers.mjs sql < LINES                       {"sql": …, "params": […]} a line in, the rows or {"error": …} out (DuckDB)
-//   node readers.mjs parse hive|spark|trino < SQL      what the engine's grammar refuses (dt-sql-parser), a line each; 1 if any
+//   node readers.mjs parse < LINES                     {"engine": "hive" | "spark" | "trino", "sql": …} a line in, a list of what its
+//                                                      grammar (dt-sql-parser) refuses out; {"error": …} where node cannot load that
 //
 // Integers are digits, however long; times microseconds since 1970 UTC, as integers; NaN and infinities texts; bytes
 // {"base64": …}; what is absent null. The first file that cannot be read ends the program: its name and the reason, status 1.
@@ -179,14 +180,15 @@ const endings = `export const resolve = async (name, context, next) => {
   }
 }`
 
-async function parse(dialect) {
-  if (!module.register) return void process.stdout.write('SKIP: this node cannot load the parser\n')
+async function parse() {
+  if (!module.register) return print({ error: 'this node cannot load dt-sql-parser' })
   module.register('data:text/javascript,' + encodeURIComponent(endings))
-  const parser = await load('dt-sql-parser')
-  const engine = new { hive: parser.HiveSQL, spark: parser.SparkSQL, trino: parser.TrinoSQL }[dialect]()
-  const wrong = engine.validate(readFileSync(0, 'utf8'))
-  for (const w of wrong) process.stdout.write(`${w.startLine}:${w.startColumn}: ${w.message}\n`)
-  if (wrong.length) throw new Error(`${wrong.length} statements are wrong`)
+  const { HiveSQL, SparkSQL, TrinoSQL } = await load('dt-sql-parser')
+  const engines = { hive: new HiveSQL(), spark: new SparkSQL(), trino: new TrinoSQL() }
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { engine, sql: text } = JSON.parse(line)
+    print(engines[engine].validate(text).map(w => `${w.startLine}:${w.startColumn}: ${w.message}`))
+  }
 }
 
 // Whole or not at all, for two tests may begin at once: made beside its place and moved there.
@@ -215,9 +217,9 @@ function install() {
 async function main(verb, args) {
   if (verb === 'install') return install()
   if (verb === 'sql') return sql()
-  if (verb === 'parse') return parse(args[0])
+  if (verb === 'parse') return parse()
   const one = verb === 'meta' ? async file => [await meta(file)] : verb === 'rows' && readers[args[0]] && await readers[args.shift()]()
-  if (!one) throw new Error('usage: readers.mjs install | rows READER FILE… | meta FILE… | sql | parse DIALECT')
+  if (!one) throw new Error('usage: readers.mjs install | rows READER FILE… | meta FILE… | sql | parse')
   for (const file of args)
     for (const row of await one(file).catch(e => { throw new Error(`${file}: ${e.message}`) })) print(row)
 }
