@@ -32,12 +32,21 @@ dist_execexamples_SCRIPTS = plugins/exec/examples/list.py plugins/exec/examples/
 
 GITHUB_SOURCES = plugins/github/ask.c plugins/github/entity.c plugins/github/event.c plugins/github/github.c \
 	plugins/github/github.h plugins/github/gone.c plugins/github/hook.c plugins/github/list.c plugins/github/metadata.c \
-	plugins/github/text.c plugins/github/types.c plugins/github/visit.c
+	plugins/github/text.c plugins/github/text.h plugins/github/types.c plugins/github/visit.c
 pluginexec_LTLIBRARIES += plugins/github/github.la
 plugins_github_github_la_SOURCES = $(GITHUB_SOURCES)
 plugins_github_github_la_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_github_github_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_github_github_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+
+pluginexec_LTLIBRARIES += plugins/gitbackup/gitbackup.la
+plugins_gitbackup_gitbackup_la_SOURCES = plugins/gitbackup/gitbackup.c plugins/gitbackup/gitbackup.h \
+	plugins/gitbackup/listing.c plugins/gitbackup/mirror.c plugins/gitbackup/outcome.c plugins/gitbackup/refs.c \
+	plugins/gitbackup/repository.c plugins/gitbackup/source.c plugins/gitbackup/tree.c plugins/github/text.c \
+	plugins/github/text.h
+plugins_gitbackup_gitbackup_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_gitbackup_gitbackup_la_CPPFLAGS = $(PLUGIN_CPPFLAGS) -I$(top_srcdir)/plugins/github
+plugins_gitbackup_gitbackup_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
 install-exec-hook:
 	cd $(DESTDIR)$(pluginexecdir) && for f in $(pluginexec_LTLIBRARIES); do rm -f "$${f##*/}"; done

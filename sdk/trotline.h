@@ -190,6 +190,7 @@ struct tl_host { /* append only */
     int (*hmac)(struct tl_run *, const struct tl_secret *, struct tl_span text, char hex[65]);
     int (*backup)(struct tl_run *, struct tl_backup *); /* 1.3: from here on */
     int (*backup_read)(struct tl_run *, const struct tl_backup *, struct tl_span *);
+    void (*sha256)(struct tl_run *, struct tl_span text, char hex[65]);
     int (*unseen)(struct tl_run *, const char *siblings, struct tl_list *);
 };
 
@@ -329,6 +330,12 @@ static inline int tl_backup(struct tl_run *r, struct tl_backup *b) {
 static inline int tl_backup_read(struct tl_run *r, const struct tl_backup *b, struct tl_span *out) {
     return TL_HAS(r->host, backup_read) ? r->host->backup_read(r, b, out) : TL_UNSUPPORTED;
 }
+static inline int tl_sha256(struct tl_run *r, struct tl_span text, char hex[65]) {
+    if (!TL_HAS(r->host, sha256))
+        return TL_UNSUPPORTED;
+    r->host->sha256(r, text, hex);
+    return TL_OK;
+}
 static inline const char *tl_cache_dir(struct tl_run *r) { return r->host->cache_dir(r); }
 static inline int tl_result_name(struct tl_run *r, const char *name, const char *type) { return r->host->result_name(r, name, type); }
 static inline int tl_spawn(struct tl_run *r, const struct tl_child *c) { return r->host->spawn(r, c); }
@@ -358,5 +365,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
- * 1.3  2026-12  tl_host: backup, backup_read; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header */
+ * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header */
 #endif

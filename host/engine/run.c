@@ -307,6 +307,12 @@ static int host_hmac(struct tl_run *pub, const struct tl_secret *secret, struct 
     return TL_OK;
 }
 
+static void host_sha256(struct tl_run *pub, struct tl_span text, char hex[SHA256_HEX]) {
+    (void)pub;
+    struct sha256 sum = hash_sha256(text.ptr, text.len);
+    hash_hex(sum.byte, SHA256_BYTES, hex);
+}
+
 static int host_item(struct tl_run *pub, const struct tl_element *e) {
     struct run *r = run_of(pub);
     struct tl_element own = TL_ELEMENT_INIT;
@@ -365,6 +371,9 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .retry_after = run_retry_after,
                                  .link_header = run_link_header,
                                  .hmac = host_hmac,
+                                 .backup = run_backup,
+                                 .backup_read = run_backup_read,
+                                 .sha256 = host_sha256,
                                  .unseen = run_unseen};
 
 /* ---- collect and react */

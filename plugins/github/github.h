@@ -5,6 +5,8 @@
 #define GITHUB_GITHUB_H
 #include <trotline.h>
 
+#include "text.h"
+
 #ifndef GITHUB_VERSION /* of what is derived from answers; a test builds another one */
 #define GITHUB_VERSION 1
 #endif
@@ -17,26 +19,6 @@ struct args {
     bool detail;
     int64_t per_page, low_water, page;
 };
-
-/* ---- text.c: text that grows in the run's memory; JSON values */
-struct text {
-    struct tl_run *run;
-    char *ptr;
-    size_t len, room;
-    bool lost; /* the run's memory is used up */
-};
-void text_add(struct text *t, const char *ptr, size_t len);
-void text_word(struct text *t, const char *word);
-void text_string(struct text *t, const char *value); /* as a JSON string, quotes and all; NULL: null */
-TL_PRINTF(2, 3)
-const char *text_format(struct tl_run *run, const char *fmt, ...); /* NULL: no memory, or over 4000 bytes */
-const char *text_copy(struct tl_run *run, struct tl_span s);
-const char *text_time(struct tl_run *run, int64_t us); /* 2026-01-02T03:04:05.678Z */
-bool json_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out);
-const char *json_text(struct tl_run *run, const struct tl_json *v, const char *pointer); /* a string, or NULL */
-/* An id as it stands in the text: digits of a number, or a word; NULL: none. 64-bit numbers stay exact. */
-const char *json_id(struct tl_run *run, const struct tl_json *v, const char *pointer);
-int64_t json_count(struct tl_run *run, const struct tl_json *v, const char *pointer); /* -1: not there */
 
 /* ---- types.c */
 struct type {

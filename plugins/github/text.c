@@ -1,8 +1,8 @@
-/* text.c - text that grows in the run's memory, and values of JSON as they stand in it; see github.h. */
+/* text.c - text that grows in the run's memory, and values of JSON as they stand in it; see text.h. */
 #include <stdio.h>
 #include <string.h>
 
-#include "github.h"
+#include "text.h"
 
 void text_add(struct text *t, const char *ptr, size_t len) {
     if (t->lost || len == 0)
