@@ -19,7 +19,7 @@ struct links {
     enum cmd_format format;
     /* where the link leads */
     size_t links, printed, missing;
-    struct fail *why;
+    struct fail why;
 };
 
 /* What is asked for, once, in the order of the parameters; and whether a row l counts: of the newest documents, or of
@@ -53,7 +53,7 @@ static int each_target(void *ctx, const struct store_row *row) {
     print_value(&urn, &row->value[0]);
     print_value(&path, &row->value[1]);
     l->printed++;
-    return entity_print(l->open.lake, path.data, urn.data, stdout, l->why) ? TL_FAILED : 0;
+    return entity_print(l->open.lake, path.data, urn.data, stdout, &l->why) ? TL_FAILED : 0;
 }
 
 enum { GIVEN_COUNT = 5 };
@@ -70,8 +70,8 @@ static int follow(struct links *l, const char *href, const char *type) {
     struct store_value args[GIVEN_COUNT];
     give(l, href, args);
     size_t before = l->printed;
-    int rc = l->rows ? cmd_rows(l->open.store, l->format, stdout, question(type), args, GIVEN_COUNT, l->why)
-                     : store_query(l->open.store, question(type), args, GIVEN_COUNT, each_target, l, l->why);
+    int rc = l->rows ? cmd_rows(l->open.store, l->format, stdout, question(type), args, GIVEN_COUNT, &l->why)
+                     : store_query(l->open.store, question(type), args, GIVEN_COUNT, each_target, l, &l->why);
     l->missing += !rc && !l->rows && l->printed == before;
     return rc;
 }
@@ -142,17 +142,16 @@ static int list(struct links *l, struct fail *why) {
 }
 
 static int links(struct links *l, const char *root) {
-    struct fail why = FAIL_INIT;
     struct uuid id;
-    int rc = root ? store_find_run(l->open.store, root, &id, &why) : TL_OK;
+    l->why = (struct fail)FAIL_INIT;
+    int rc = root ? store_find_run(l->open.store, root, &id, &l->why) : TL_OK;
     if (rc)
-        return cmd_fail(&why, EXIT_USAGE);
+        return cmd_fail(&l->why, EXIT_USAGE);
     if (root)
         uuid_text(&id, l->root);
-    l->why = &why;
-    rc = l->name ? walk(l, &why) : list(l, &why);
+    rc = l->name ? walk(l, &l->why) : list(l, &l->why);
     if (rc)
-        return cmd_fail(&why, rc == TL_FAILED ? EXIT_INTERNAL : EXIT_USAGE);
+        return cmd_fail(&l->why, rc == TL_FAILED ? EXIT_INTERNAL : EXIT_USAGE);
     if (!cmd_flush(stdout))
         return EXIT_DISK;
     if (l->missing)

@@ -78,5 +78,6 @@ const char *metadata_text(struct tl_run *run, const char *entity, const char *po
     struct tl_json found;
     if (!entity || run->host->json(run, (struct tl_span){entity, strlen(entity)}, pointer, &found) != TL_OK)
         return NULL;
-    return run->host->json_text(run, &found);
+    const char *text = run->host->json_text(run, &found);
+    return text;
 }

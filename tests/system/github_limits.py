@@ -93,6 +93,16 @@ def pinned():
     eq("a token is in no document, in no catalog", secret, [])
     r = w.tl("-vv", "run", w.crawl("hub", *lines))
     ok("nor in what is said", "value-of-" not in r.err + r.out, r.err)
+    for x in lines:
+        w.api.table["/repos/" + x["args"]["url"].split("/repos/")[1]] = Answer(repo(7), etag=False)
+    child, seen = w.start("run", w.crawl("hub", *lines)), set()
+    while child.running():
+        for pid in [child.pid, *child.workers()]:
+            with contextlib.suppress(OSError):
+                seen.add(Path(f"/proc/{pid}/cmdline").read_bytes())
+        time.sleep(0.01)
+    child.wait()
+    ok("nor in the arguments of a process", seen and not any(b"value-of-" in x for x in seen), seen)
     bad = w.go(w.line(AT, token=["nosuch"]), name="bad")
     eq("a secret that is not there is named", (bad.code, "nosuch" in (w.one("SELECT error FROM failures") or "")), (6, True))
     w.api.table[AT] = Answer({"message": "Bad credentials"}, 401, etag=False)
