@@ -168,10 +168,12 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_schema.c \
 	host/store/sqlite_scope.c \
 	host/store/sqlite_tables.c \
+	host/store/sqlite_track.c \
 	host/store/sqlite_url_map.c \
 	host/store/sqlite_urls.c \
 	host/store/store.h \
 	host/store/tables.h \
+	host/store/tracked.h \
 	host/fanin/context.c \
 	host/fanin/context.h \
 	host/fanin/fanin.c \
@@ -276,6 +278,8 @@ host_libhost_a_SOURCES += \
 	host/engine/recover.h \
 	host/engine/refine.c \
 	host/engine/refine.h \
+	host/engine/restore.c \
+	host/engine/restore.h \
 	host/engine/run.c \
 	host/engine/run.h \
 	host/engine/run_backup.c \
@@ -322,6 +326,10 @@ host_libhost_a_SOURCES += \
 	host/engine/table_record.h \
 	host/engine/tagset.c \
 	host/engine/tagset.h \
+	host/engine/tracker.c \
+	host/engine/tracker.h \
+	host/engine/tracker_redis.c \
+	host/engine/tracker_redis.h \
 	host/engine/verify.c \
 	host/engine/verify.h \
 	host/engine/verify_inside.h \
@@ -381,6 +389,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/probe_parsers.c \
 	host/cmd/rebuild.c \
 	host/cmd/refine.c \
+	host/cmd/restore.c \
 	host/cmd/retry.c \
 	host/cmd/run.c \
 	host/cmd/run.h \
@@ -390,6 +399,7 @@ host_libhost_a_SOURCES += \
 	host/cmd/table.c \
 	host/cmd/tables.c \
 	host/cmd/tables.h \
+	host/cmd/track.c \
 	host/cmd/url.c \
 	host/cmd/url.h \
 	host/cmd/url_batch.c \

@@ -12,5 +12,6 @@ extern const struct command cmd_verify, cmd_rebuild, cmd_doctor;
 extern const struct command cmd_convert, cmd_refine, cmd_compact, cmd_export;
 extern const struct command cmd_url, cmd_maintain, cmd_probe;
 extern const struct command cmd_context, cmd_fanin;
+extern const struct command cmd_track, cmd_restore;
 extern const struct command cmd_collect, cmd_new, cmd_check;
 #endif

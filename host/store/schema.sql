@@ -206,6 +206,7 @@ CREATE TABLE tracked_name (
     name TEXT PRIMARY KEY,   -- what is tracked, such as github.com/LOGIN
     done_us INTEGER NOT NULL DEFAULT 0,  -- last time it was completed
     added_us INTEGER NOT NULL,           -- time it was added
+    taken_us INTEGER NOT NULL DEFAULT 0, -- last time it was taken to be looked after
     error TEXT               -- why the last time failed
 ) STRICT, WITHOUT ROWID;
 
@@ -378,6 +379,18 @@ CREATE VIEW documents AS SELECT
     d.bytes, AT(d.collected_us) AS collected_at, d.attachments
 FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root JOIN folder f ON f.key = d.folder;
 
+-- Copies of repositories (backups/shard=/SERVER/aa/bb/cc/dd/OWNER/NAME/DATE.KIND); one of no bytes says that its kind has ended.
+CREATE VIEW backups AS SELECT
+    x.place ->> 2 AS server, x.place ->> 7 AS owner, substr(x.called, instr(x.called, ' of ') + 4) AS name,
+    substr(x.called, 1, instr(x.called, ' of ') - 1) AS kind,
+    substr(x.place ->> 9, 1, 13) || ':' || substr(x.place ->> 9, 15, 2) || ':' || substr(x.place ->> 9, 18, 3) AS at,
+    x.bytes, x.path, x.sha256, substr(x.place ->> 1, 7) AS shard, x.result_id, x.run_id, x.root_id
+FROM (SELECT '["' || replace(a.value ->> 'path', '/', '","') || '"]' AS place, a.value ->> 'name' AS called,
+        a.value ->> 'bytes' AS bytes, a.value ->> 'path' AS path, a.value ->> 'sha256' AS sha256, d.result_id, r.run_id,
+        o.run_id AS root_id
+    FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.attachments) a
+    WHERE d.attachments LIKE '%"backups/%' AND a.value ->> 'path' LIKE 'backups/%') x;
+
 CREATE VIEW datasets AS SELECT
     d.result_id, r.run_id, o.run_id AS root_id, j.key AS ordinal, j.value ->> 0 AS name, j.value ->> 1 AS type,
     j.value ->> 2 AS elements, j.value ->> 3 AS bytes, j.value ->> 4 AS media_type, j.value ->> 5 AS encoding,
@@ -449,7 +462,8 @@ CREATE VIEW types AS SELECT
         AND f.replaced_us = 0) AS rows
 FROM typed t;
 
-CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS added_at, error FROM tracked_name;
+CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS added_at, error, AT(taken_us) AS taken_at
+FROM tracked_name;
 
 CREATE VIEW locks AS SELECT name, owner, token, AT(until_us) AS until_at FROM lock_row;
 
