@@ -27,6 +27,7 @@ EXTRA_DIST += host/store/schema.sql
 
 # The types that are built in, as C strings.
 TYPES_BUILTIN = conf/types/feed_entry.yml \
+	conf/types/git_backup.yml \
 	conf/types/github_commit.yml \
 	conf/types/github_issue.yml \
 	conf/types/github_pull_request.yml \
