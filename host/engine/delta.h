@@ -17,7 +17,7 @@ struct delta_state {
 /* Makes the log of one table, or brings it up to date. TL_INVALID: what stands there is no log that we could go on
  * with. */
 int delta_make(struct store *s, struct lake *l, const struct table_entry *e, struct delta_state *out, struct fail *why);
-/* Brings all logs that exist up to date. 1: some log waits for another process, which is about to publish files and will
- * do it; until then nothing that a log names may be removed. */
+/* Brings all logs that exist up to date. 1: some log waits for another process, which is about to publish files and
+ * will do it; until then nothing that a log names may be removed. */
 int delta_update(struct store *s, struct lake *l, struct fail *why);
 #endif

@@ -13,7 +13,7 @@
 #include "trotline.h"
 
 enum { MESSAGE_MAX = 60 * 1024 };
-enum { WISH_REACT = 0x80 };                                  /* in the flags of a wish: it was made by react */
+enum { WISH_REACT = 0x80 }; /* in the flags of a wish: it was made by react */
 enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS, ASK_EARLIER, ASK_UNSEEN }; /* kinds of MESSAGE_STATE_GET */
 enum message_type {
     /* supervisor to worker */

@@ -22,7 +22,7 @@ struct super_finished { /* what is told of each finished run */
 enum super_end { SUPER_DONE, SUPER_TIME, SUPER_STOPPED, SUPER_INTERRUPTED, SUPER_TIMEOUT, SUPER_RATE, SUPER_DISK };
 struct super_summary {
     int64_t by_state[STORE_STATES]; /* of runs finished in this process, the root too */
-    int64_t parts_failed; /* of lines */
+    int64_t parts_failed;           /* of lines */
     int64_t lines, lines_failed, lines_refused, lines_partial, lines_ended; /* of the whole crawl */
     int64_t events_open;                                                    /* reactions that are still to come */
     int64_t queued, leashed, leashed_by[STORE_REASONS], events_failed, documents, bytes;

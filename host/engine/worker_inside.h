@@ -66,7 +66,7 @@ struct worker {
     struct worker_secret *secret;
     size_t secret_count;
     const char *shard[256]; /* of the backups, by the first byte of an owner's digest */
-    struct tagset known; /* children that the supervisor took before: asking again is no use */
+    struct tagset known;    /* children that the supervisor took before: asking again is no use */
     /* from HELLO */
     int64_t inflight, root_started_us, memory_limit;
     const char *name, *lake, *staging, *cache, *crawl, *root_id, *version;
