@@ -47,13 +47,13 @@ static const char *url_beside(struct tl_run *run, const char *url, const char *p
 }
 
 static const char *url_of(struct entity *e, const struct tl_json *v, const char *pointer) {
-    const char *url = json_text(e->run, v, pointer);
+    const char *url = value_text(e->run, v, pointer);
     return url ? url_below(e->run, url, "") : NULL;
 }
 
 /* A user at `pointer`: link and child. A ghost (null, or an empty object) is nobody. */
 void entity_user(struct entity *e, const struct tl_json *v, const char *name, const char *pointer) {
-    const char *id = json_id(e->run, v, text_format(e->run, "%s/id", pointer));
+    const char *id = value_id(e->run, v, text_format(e->run, "%s/id", pointer));
     if (!id)
         return;
     const char *urn = U("urn:user:%s", id);
@@ -67,14 +67,14 @@ static void many(struct entity *e, const struct tl_json *v, const char *name, co
     struct tl_json list, item = {0};
     size_t n = 0, i = 0;
     strncat(pointer, name, sizeof pointer - 2);
-    if (!json_at(e->run, v, pointer, &list) || list.type != TL_JSON_ARRAY || e->links >= ENTITY_LINKS)
+    if (!value_at(e->run, v, pointer, &list) || list.type != TL_JSON_ARRAY || e->links >= ENTITY_LINKS)
         return;
     while (e->run->host->json_next(e->run, &list, &item) == TL_OK)
         n++;
     const char **hrefs = tl_alloc(e->run, (n + 1) * sizeof *hrefs);
     item = (struct tl_json){0};
     while (hrefs && i < n && e->run->host->json_next(e->run, &list, &item) == TL_OK) {
-        const char *id = json_id(e->run, &item, "/id");
+        const char *id = value_id(e->run, &item, "/id");
         if (id && (hrefs[i] = U("%s%s", prefix, id)))
             i++;
     }
@@ -95,7 +95,7 @@ static void relation(struct entity *e, const char *name, const char *of_urn, con
 /* ---- roots */
 
 static void read_org(struct entity *e, const struct tl_json *v, const char *id) {
-    const char *login = json_text(e->run, v, "/login");
+    const char *login = value_text(e->run, v, "/login");
     const char *user = U("urn:user:%s", id);
     entity_link(e, "siblings", "collection", "urn:orgs");
     entity_link(e, "user", "resource", user);
@@ -113,13 +113,13 @@ static void read_user(struct entity *e, const char *id) {
 }
 
 static void repo_owners(struct entity *e, const struct tl_json *v) {
-    const char *owner = json_id(e->run, v, "/owner/id"), *org = json_id(e->run, v, "/organization/id");
+    const char *owner = value_id(e->run, v, "/owner/id"), *org = value_id(e->run, v, "/organization/id");
     if (owner)
         entity_link(e, "siblings", "collection", U("urn:user:%s:repos", owner));
     entity_user(e, v, "owner", "/owner");
     if (!org)
         return;
-    const char *urn = U("urn:org:%s", org), *login = json_text(e->run, v, "/organization/login");
+    const char *urn = U("urn:org:%s", org), *login = value_text(e->run, v, "/organization/login");
     const char *url = url_beside(e->run, e->url, "/repos/", "/orgs/", login);
     entity_link(e, "organization", "resource", urn);
     entity_child(e, "organization", "org", url ? url : url_of(e, v, "/organization/url"), NULL, urn);
@@ -148,7 +148,7 @@ static void read_repo(struct entity *e, const struct tl_json *v) {
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         entity_link(e, lists[i].name, "collection", U("%s:%s", e->urn, lists[i].name));
     for (size_t i = 0; i < sizeof relations / sizeof *relations; i++)
-        if (!relations[i].count || json_count(e->run, v, relations[i].count) > 0)
+        if (!relations[i].count || value_count(e->run, v, relations[i].count) > 0)
             relation(e, relations[i].name, e->url, relations[i].tail);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         list_child(e, lists[i].name, lists[i].name, url_below(e->run, e->url, lists[i].tail));
@@ -157,16 +157,16 @@ static void read_repo(struct entity *e, const struct tl_json *v) {
 }
 
 static void read_team(struct entity *e, const struct tl_json *v) {
-    const char *org = json_id(e->run, v, "/organization/id");
+    const char *org = value_id(e->run, v, "/organization/id");
     if (org) {
-        const char *urn = U("urn:org:%s", org), *login = json_text(e->run, v, "/organization/login");
+        const char *urn = U("urn:org:%s", org), *login = value_text(e->run, v, "/organization/login");
         const char *url = url_beside(e->run, e->url, "/teams/", "/orgs/", login);
         const char *said = url_of(e, v, "/organization/url");
         entity_link(e, "siblings", "collection", U("%s:teams", urn));
         entity_link(e, "organization", "resource", urn);
         entity_child(e, "organization", "org", said ? said : url, NULL, urn);
     }
-    const char *repos = json_text(e->run, v, "/repositories_url");
+    const char *repos = value_text(e->run, v, "/repositories_url");
     relation(e, "members", e->url, "/members");
     relation(e, "repos", repos ? repos : e->url, repos ? "" : "/repos");
 }
@@ -185,32 +185,32 @@ static void repo_of(struct entity *e, const struct tl_json *v, const char *of) {
 static void read_commit(struct entity *e, const struct tl_json *v, const char *of) {
     bool of_pull = strcmp(e->type, "pull_request_commit") == 0;
     const char *comments = of_pull ? "pull_request_commit_comments" : "commit_comments";
-    const char *url = json_text(e->run, v, "/comments_url");
+    const char *url = value_text(e->run, v, "/comments_url");
     if (of_pull)
         entity_link(e, "pull_request", "resource", of);
     repo_of(e, v, of);
     entity_link(e, comments, "collection", U("%s:%s", e->urn, comments));
     entity_user(e, v, "author", "/author");
     entity_user(e, v, "committer", "/committer");
-    if (json_count(e->run, v, "/commit/comment_count") > 0)
+    if (value_count(e->run, v, "/commit/comment_count") > 0)
         list_child(e, comments, comments, url ? url : url_below(e->run, e->url, "/comments"));
 }
 
 static void number_of(struct entity *e, const struct tl_json *v, const char *repo) {
-    const char *number = json_id(e->run, v, "/number");
+    const char *number = value_id(e->run, v, "/number");
     if (repo && number)
         entity_link(e, "number", "collection", U("%s:number:%s", repo, number));
 }
 
 static void read_issue(struct entity *e, const struct tl_json *v, const char *of) {
-    const char *comments = json_text(e->run, v, "/comments_url"), *pull = url_of(e, v, "/pull_request/url");
+    const char *comments = value_text(e->run, v, "/comments_url"), *pull = url_of(e, v, "/pull_request/url");
     repo_of(e, v, of);
     entity_user(e, v, "user", "/user");
     entity_user(e, v, "assignee", "/assignee");
     many(e, v, "assignees", "urn:user:");
     many(e, v, "labels", U("%s:label:", of));
     entity_user(e, v, "closed_by", "/closed_by");
-    if (json_count(e->run, v, "/comments") > 0) {
+    if (value_count(e->run, v, "/comments") > 0) {
         entity_link(e, "issue_comments", "collection", U("%s:issue_comments", e->urn));
         list_child(e, "issue_comments", "issue_comments", comments ? comments : url_below(e->run, e->url, "/comments"));
     }
@@ -225,7 +225,7 @@ static void pull_ends(struct entity *e, const struct tl_json *v) {
     static const char *const ends[][3] = {{"head", "/head/repo/id", "/head/repo/url"},
                                           {"base", "/base/repo/id", "/base/repo/url"}};
     for (size_t i = 0; i < 2; i++) {
-        const char *id = json_id(e->run, v, ends[i][1]); /* none: the fork is gone */
+        const char *id = value_id(e->run, v, ends[i][1]); /* none: the fork is gone */
         const char *urn = id ? U("urn:repo:%s", id) : NULL;
         entity_link(e, ends[i][0], "resource", urn);
         if (urn)
@@ -234,7 +234,7 @@ static void pull_ends(struct entity *e, const struct tl_json *v) {
 }
 
 static void read_pull_request(struct entity *e, const struct tl_json *v, const struct context *c) {
-    const char *sha = json_id(e->run, v, "/head/sha"), *statuses = json_text(e->run, v, "/statuses_url");
+    const char *sha = value_id(e->run, v, "/head/sha"), *statuses = value_text(e->run, v, "/statuses_url");
     repo_of(e, v, c->of);
     entity_user(e, v, "user", "/user");
     entity_user(e, v, "merged_by", "/merged_by");
@@ -242,7 +242,7 @@ static void read_pull_request(struct entity *e, const struct tl_json *v, const s
     pull_ends(e, v);
     entity_link(e, "reviews", "collection", U("%s:reviews", e->urn));
     list_child(e, "reviews", "reviews", url_below(e->run, e->url, "/reviews"));
-    if (json_count(e->run, v, "/review_comments") != 0) {
+    if (value_count(e->run, v, "/review_comments") != 0) {
         entity_link(e, "review_comments", "collection", U("%s:review_comments", e->urn));
         list_child(e, "review_comments", "review_comments", url_below(e->run, e->url, "/comments"));
     }
@@ -251,7 +251,7 @@ static void read_pull_request(struct entity *e, const struct tl_json *v, const s
         entity_link(e, "statuses", "collection", U("%s:statuses", commit));
         entity_child(e, "statuses", "statuses", statuses, commit, NULL);
     }
-    if (json_count(e->run, v, "/commits") != 0) {
+    if (value_count(e->run, v, "/commits") != 0) {
         entity_link(e, "pull_request_commits", "collection", U("%s:pull_request_commits", e->urn));
         list_child(e, "pull_request_commits", "pull_request_commits", url_below(e->run, e->url, "/commits"));
     }
@@ -278,7 +278,7 @@ static void read_small(struct entity *e, const struct tl_json *v, const char *of
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
         if (strcmp(small[i].type, e->type) != 0)
             continue;
-        const char *sha = small[i].parent ? NULL : json_id(e->run, v, "/sha");
+        const char *sha = small[i].parent ? NULL : value_id(e->run, v, "/sha");
         if (small[i].parent)
             entity_link(e, small[i].parent, "resource", of);
         else if (sha)
@@ -295,7 +295,7 @@ static const char *id_of(struct tl_run *run, const struct type *t, const struct 
         const char *day = text_time(run, now_us);
         return day ? text_format(run, "%.4s_%.2s_%.2s", day, day + 5, day + 8) : NULL;
     }
-    return json_id(run, v, strstr(t->name, "commit") && !strstr(t->name, "comment") ? "/sha" : "/id");
+    return value_id(run, v, strstr(t->name, "commit") && !strstr(t->name, "comment") ? "/sha" : "/id");
 }
 
 static void read_links(struct entity *e, const struct type *t, const struct tl_json *v, const struct context *c,
@@ -327,7 +327,7 @@ int entity_read(struct tl_run *run, const struct type *t, const struct tl_json *
         return TL_NOTFOUND;
     if (strcmp(t->name, "event") == 0)
         return entity_event(run, v, c, e);
-    const char *id = id_of(run, t, v, c->now_us), *own = v->type == TL_JSON_OBJECT ? json_text(run, v, "/url") : NULL;
+    const char *id = id_of(run, t, v, c->now_us), *own = v->type == TL_JSON_OBJECT ? value_text(run, v, "/url") : NULL;
     if (!id || (!(t->flags & TYPE_ROOT) && !c->of))
         return TL_NOTFOUND;
     e->urn = t->flags & TYPE_ROOT ? U("urn:%s:%s", t->name, id) : U("%s:%s:%s", c->of, t->name, id);

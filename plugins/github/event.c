@@ -48,7 +48,7 @@ static const char *owner_of(struct entity *e, const struct tl_json *v, const cha
                                             {"commit_comment", "commit", "/comment/commit_id"}};
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
         if (strcmp(owners[i][0], type) == 0) {
-            const char *id = json_id(e->run, v, under(e->run, base, owners[i][2]));
+            const char *id = value_id(e->run, v, under(e->run, base, owners[i][2]));
             return repo && id ? U("%s:%s:%s", repo, owners[i][1], id) : NULL;
         }
     return repo;
@@ -56,8 +56,8 @@ static const char *owner_of(struct entity *e, const struct tl_json *v, const cha
 
 static void read_subject(struct entity *e, const struct tl_json *v, size_t i, const char *base, const char *repo) {
     const struct type *t = type_find(subjects[i].type);
-    const char *at = under(e->run, base, subjects[i].pointer), *id = json_id(e->run, v, under(e->run, at, "/id"));
-    const char *url = json_text(e->run, v, under(e->run, at, "/url"));
+    const char *at = under(e->run, base, subjects[i].pointer), *id = value_id(e->run, v, under(e->run, at, "/id"));
+    const char *url = value_text(e->run, v, under(e->run, at, "/url"));
     const char *of = t->flags & TYPE_ROOT ? NULL : owner_of(e, v, t->name, base, repo);
     if (!id || (!of && !(t->flags & TYPE_ROOT)))
         return;
@@ -69,8 +69,8 @@ static void read_subject(struct entity *e, const struct tl_json *v, size_t i, co
 /* A push names its newest commit; the list of all of them went out of use. */
 static void read_push(struct entity *e, const struct tl_json *v, const char *base, const char *repo,
                       const char *repo_url) {
-    const char *head = json_id(e->run, v, under(e->run, base, "/head"));
-    head = head ? head : json_id(e->run, v, under(e->run, base, "/after"));
+    const char *head = value_id(e->run, v, under(e->run, base, "/head"));
+    head = head ? head : value_id(e->run, v, under(e->run, base, "/after"));
     if (!repo || !head || strspn(head, "0") == strlen(head)) /* a branch that was deleted */
         return;
     const char *urn = U("%s:commit:%s", repo, head);
@@ -80,12 +80,12 @@ static void read_push(struct entity *e, const struct tl_json *v, const char *bas
 
 int entity_event(struct tl_run *run, const struct tl_json *v, const struct context *c, struct entity *e) {
     struct tl_json payload;
-    bool feed = json_at(run, v, "/payload", &payload); /* else a webhook's, which has it all at its top */
-    const char *base = feed ? "/payload" : "", *type = json_text(run, v, "/type"), *id = json_id(run, v, "/id");
-    const char *repo_id = json_id(run, v, feed ? "/repo/id" : "/repository/id");
+    bool feed = value_at(run, v, "/payload", &payload); /* else a webhook's, which has it all at its top */
+    const char *base = feed ? "/payload" : "", *type = value_text(run, v, "/type"), *id = value_id(run, v, "/id");
+    const char *repo_id = value_id(run, v, feed ? "/repo/id" : "/repository/id");
     const char *repo = repo_id ? U("urn:repo:%s", repo_id) : entity_repo(run, c->of);
-    const char *repo_url = json_text(run, v, feed ? "/repo/url" : "/repository/url");
-    const char *org = json_id(run, v, feed ? "/org/id" : "/organization/id");
+    const char *repo_url = value_text(run, v, feed ? "/repo/url" : "/repository/url");
+    const char *org = value_id(run, v, feed ? "/org/id" : "/organization/id");
     type = c->event_type ? c->event_type : type;
     id = c->event_id ? c->event_id : id;
     size_t word = type ? strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 0;
@@ -97,7 +97,7 @@ int entity_event(struct tl_run *run, const struct tl_json *v, const struct conte
     e->url = c->url;
     entity_link(e, "self", "resource", e->urn);
     entity_link(e, "siblings", "collection", U("%s:%ss", of, type));
-    const char *actor = json_id(run, v, feed ? "/actor/id" : "/sender/id");
+    const char *actor = value_id(run, v, feed ? "/actor/id" : "/sender/id");
     bool known = strcmp(type, "PushEvent") == 0;
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
         known = known || strcmp(subjects[i].event, type) == 0;
@@ -105,7 +105,7 @@ int entity_event(struct tl_run *run, const struct tl_json *v, const struct conte
         const char *urn = U("urn:user:%s", actor);
         entity_link(e, "actor", "resource", urn);
         if (known)
-            entity_child(e, "actor", "user", json_text(run, v, feed ? "/actor/url" : "/sender/url"), NULL, urn);
+            entity_child(e, "actor", "user", value_text(run, v, feed ? "/actor/url" : "/sender/url"), NULL, urn);
     }
     entity_link(e, "repo", "resource", repo);
     if (repo && known)

@@ -184,7 +184,7 @@ int github_put(struct tl_run *run, const struct args *a, const struct type *t, c
     struct entity e;
     if (t->element || (t->flags & TYPE_OTHER))
         return list_put(run, a, t, c, from, m);
-    bool known = json_at(run, &body, "", &body) && entity_read(run, t, &body, c, &e) == TL_OK;
+    bool known = value_at(run, &body, "", &body) && entity_read(run, t, &body, c, &e) == TL_OK;
     if (known)
         m->type = e.type;
     metadata_write(&own, m, known ? &e : NULL);
@@ -270,23 +270,23 @@ static int reprocess(struct tl_run *run, const struct args *a, const struct type
         return tl_fail(run, TL_FAILED, "%s was never fetched, so there is nothing to process again", a->url);
     if (rc || run->host->json(run, (struct tl_span){k.entity, strlen(k.entity)}, "", &entity))
         return rc ? rc : TL_FAILED;
-    if (json_count(run, &entity, "/version") >= GITHUB_VERSION || json_text(run, &entity, "/deletedAt"))
+    if (value_count(run, &entity, "/version") >= GITHUB_VERSION || value_text(run, &entity, "/deletedAt"))
         return tl_stand_for(run, &k.doc);
-    const char *self = json_text(run, &entity, "/links/self/href"), *set = known_set(k.entity, run), *of = a->of;
+    const char *self = value_text(run, &entity, "/links/self/href"), *set = known_set(k.entity, run), *of = a->of;
     const char *tail = self ? strstr(self, text_format(run, ":%s:", t->name)) : NULL;
     if (!of && tail && !(t->flags & TYPE_ROOT))
         of = text_copy(run, (struct tl_span){self, (size_t)(tail - self)});
     const struct context c = {.of = of,
-                              .issue = a->issue ? a->issue : json_text(run, &entity, "/links/issue/href"),
+                              .issue = a->issue ? a->issue : value_text(run, &entity, "/links/issue/href"),
                               .set = set ? set : run->host->lineage(run)->run_id,
-                              .url = json_text(run, &entity, "/url"),
+                              .url = value_text(run, &entity, "/url"),
                               .now_us = run->host->now_us(run)};
     struct metadata m = {.type = t->name,
                          .url = c.url,
-                         .requested = json_text(run, &entity, "/requestedUrl"),
-                         .fetched_at = json_text(run, &entity, "/fetchedAt"),
-                         .etag = json_text(run, &entity, "/etag"),
-                         .link_header = json_text(run, &entity, "/headers/link")};
+                         .requested = value_text(run, &entity, "/requestedUrl"),
+                         .fetched_at = value_text(run, &entity, "/fetchedAt"),
+                         .etag = value_text(run, &entity, "/etag"),
+                         .link_header = value_text(run, &entity, "/headers/link")};
     return github_put(run, a, t, &c, TL_ELEMENT(.data = k.data, .media_type = k.media_type, .data_url = c.url), &m);
 }
 
@@ -338,7 +338,7 @@ static int react_entity(struct tl_run *run, const struct args *a, const struct t
     struct entity entity;
     const char *self = metadata_text(run, e->entity, "/links/self/href"), *set = known_set(e->entity, run), *of = a->of;
     const char *type = metadata_text(run, e->entity, "/type"), *last = self ? strrchr(self, ':') : NULL;
-    if (!self || !type || metadata_text(run, e->entity, "/deletedAt") || !json_at(run, &body, "", &body))
+    if (!self || !type || metadata_text(run, e->entity, "/deletedAt") || !value_at(run, &body, "", &body))
         return TL_OK;
     const char *tail = strstr(self, text_format(run, ":%s:", type));
     if (!of && tail && !(t->flags & TYPE_ROOT))

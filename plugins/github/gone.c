@@ -13,7 +13,7 @@ enum { MISSED_MOST = 3 };
 /* ---- what was known */
 
 static bool is_it(struct tl_run *run, const struct tl_json *entity, const char *urn) {
-    const char *self = json_text(run, entity, "/links/self/href");
+    const char *self = value_text(run, entity, "/links/self/href");
     return self && strcmp(self, urn) == 0;
 }
 
@@ -27,14 +27,14 @@ static int find_inside(struct tl_run *run, const char *urn, const struct type *t
             run->host->json(run, (struct tl_span){e.entities, strlen(e.entities)}, "", &all))
             continue;
         while (run->host->json_next(run, &all, &item) == TL_OK) {
-            const char *pointer = is_it(run, &item, urn) ? json_text(run, &item, "/pointer") : NULL;
+            const char *pointer = is_it(run, &item, urn) ? value_text(run, &item, "/pointer") : NULL;
             if (!pointer || run->host->json(run, e.data, pointer, &data))
                 continue;
             k->data = data.raw;
             k->entity = text_copy(run, item.raw);
             k->media_type = e.media_type;
             k->inside = true;
-            k->url = json_text(run, &item, "/url");
+            k->url = value_text(run, &item, "/url");
             return k->entity ? TL_OK : TL_NOTFOUND;
         }
     }
@@ -101,7 +101,7 @@ static int64_t missed(struct tl_run *run, const char *entity) {
     struct tl_json all;
     return run->host->json(run, (struct tl_span){entity, strlen(entity)}, "", &all)
                ? 0
-               : json_count(run, &all, "/missing/times");
+               : value_count(run, &all, "/missing/times");
 }
 
 /* Another version of what was known, with its last content. */
@@ -128,7 +128,7 @@ static int put_unavailable(struct tl_run *run, const struct type *t, const struc
     struct tl_json body = {.raw = res->body};
     struct text more = {.run = run};
     text_word(&more, ",\"unavailable\":{\"status\":451,\"url\":");
-    text_string(&more, json_text(run, &body, "/block/html_url"));
+    text_string(&more, value_text(run, &body, "/block/html_url"));
     text_word(&more, "}");
     return more.lost ? TL_FAILED : gone_put(run, "unavailable", t, res, more.ptr);
 }

@@ -47,7 +47,7 @@ static bool elements_of(struct tl_run *run, const struct tl_json *body, struct t
     if (body->type == TL_JSON_ARRAY)
         return true;
     *pointer = "/items";
-    return body->type == TL_JSON_OBJECT && json_at(run, body, "/items", out) && out->type == TL_JSON_ARRAY;
+    return body->type == TL_JSON_OBJECT && value_at(run, body, "/items", out) && out->type == TL_JSON_ARRAY;
 }
 
 static bool is_relation(const struct type *t, const char *of) {
@@ -71,7 +71,7 @@ static void link_relation(struct entity *e, const struct type *t, const struct c
     const char **hrefs = tl_alloc(run, (n + 1) * sizeof *hrefs);
     item = (struct tl_json){0};
     while (list && hrefs && i < n && run->host->json_next(run, list, &item) == TL_OK) {
-        const char *id = json_id(run, &item, "/id");
+        const char *id = value_id(run, &item, "/id");
         if (id && (hrefs[i] = text_format(run, "urn:%s:%s", t->element, id)))
             i++;
     }
@@ -98,7 +98,7 @@ static void put_elements(struct text *t, const struct args *a, const struct type
     for (int64_t i = 0; is_whole(a, element) && run->host->json_next(run, list, &item) == TL_OK; i++) {
         if (item.type != TL_JSON_OBJECT || entity_read(run, element, &item, c, &e))
             continue;
-        const char *url = json_text(run, &item, "/url");
+        const char *url = value_text(run, &item, "/url");
         const struct metadata m = {.type = e.type,
                                    .url = url ? url : page->url,
                                    .pointer = text_format(run, "%s/%lld", below, (long long)i),
@@ -117,7 +117,7 @@ int list_put(struct tl_run *run, const struct args *a, const struct type *t, con
     struct text own = {.run = run}, inside = {.run = run};
     struct tl_json body = {.raw = text}, list;
     const char *below = "";
-    bool loop = false, there = json_at(run, &body, "", &body) && elements_of(run, &body, &list, &below);
+    bool loop = false, there = value_at(run, &body, "", &body) && elements_of(run, &body, &list, &below);
     m->page = a->page > 0 ? a->page : 1;
     bool more = next_page(run, a, m->link_header, m->url, &loop) != NULL;
     if (loop)
@@ -148,7 +148,7 @@ static int visit_element(struct tl_run *run, const struct args *a, const struct 
     struct entity e;
     if (is_whole(a, element))
         return self || entity_read(run, element, item, c, &e) ? TL_OK : visit_entity(run, a, &e);
-    const char *id = json_id(run, item, "/id"), *url = json_text(run, item, "/url");
+    const char *id = value_id(run, item, "/id"), *url = value_text(run, item, "/url");
     bool root = element->flags & TYPE_ROOT;
     const struct child child = {.name = element->name,
                                 .type = element->name,
@@ -171,7 +171,7 @@ static bool is_here(struct tl_run *run, const struct tl_element *e, const char *
     if (!e->entities || run->host->json(run, (struct tl_span){e->entities, strlen(e->entities)}, "", &all))
         return false;
     while (run->host->json_next(run, &all, &item) == TL_OK) {
-        const char *self = json_text(run, &item, "/links/self/href");
+        const char *self = value_text(run, &item, "/links/self/href");
         if (self && strcmp(self, urn) == 0)
             return true;
     }
@@ -203,7 +203,7 @@ int list_visit(struct tl_run *run, const struct args *a, const struct type *t, c
     const struct context c = {.of = of, .set = known_set(e->entity, run), .url = url};
     bool loop = false;
     int rc = TL_OK;
-    if (element && strcmp(reach, "pages") != 0 && json_at(run, &body, "", &body) &&
+    if (element && strcmp(reach, "pages") != 0 && value_at(run, &body, "", &body) &&
         elements_of(run, &body, &list, &below))
         while (!rc && run->host->json_next(run, &list, &item) == TL_OK)
             if (item.type == TL_JSON_OBJECT)

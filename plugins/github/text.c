@@ -82,21 +82,21 @@ const char *text_time(struct tl_run *run, int64_t us) {
 
 /* ---- JSON */
 
-bool json_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out) {
+bool value_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out) {
     return run->host->json(run, v->raw, pointer, out) == TL_OK;
 }
 
-const char *json_text(struct tl_run *run, const struct tl_json *v, const char *pointer) {
+const char *value_text(struct tl_run *run, const struct tl_json *v, const char *pointer) {
     struct tl_json found;
-    return json_at(run, v, pointer, &found) && found.type == TL_JSON_STRING ? run->host->json_text(run, &found) : NULL;
+    return value_at(run, v, pointer, &found) && found.type == TL_JSON_STRING ? run->host->json_text(run, &found) : NULL;
 }
 
-const char *json_id(struct tl_run *run, const struct tl_json *v, const char *pointer) {
+const char *value_id(struct tl_run *run, const struct tl_json *v, const char *pointer) {
     enum { MOST = 100 };
     static const char digits[] = "0123456789";
     struct tl_json found;
     const char *text = NULL;
-    if (!json_at(run, v, pointer, &found))
+    if (!value_at(run, v, pointer, &found))
         return NULL;
     if (found.type == TL_JSON_NUMBER) {
         text = text_copy(run, found.raw);
@@ -108,10 +108,10 @@ const char *json_id(struct tl_run *run, const struct tl_json *v, const char *poi
     return n > 0 && n <= MOST && text[n] == '\0' ? text : NULL;
 }
 
-int64_t json_count(struct tl_run *run, const struct tl_json *v, const char *pointer) {
+int64_t value_count(struct tl_run *run, const struct tl_json *v, const char *pointer) {
     struct tl_json found;
     int64_t n = 0;
-    if (!json_at(run, v, pointer, &found) || found.type != TL_JSON_NUMBER || found.raw.len > 18)
+    if (!value_at(run, v, pointer, &found) || found.type != TL_JSON_NUMBER || found.raw.len > 18)
         return -1;
     for (size_t i = 0; i < found.raw.len; i++) {
         if (found.raw.ptr[i] < '0' || found.raw.ptr[i] > '9')

@@ -25,6 +25,11 @@ tests_fuzz_fuzz_feed_SOURCES = tests/fuzz/fuzz_feed.c tests/fuzz/replay.c
 tests_fuzz_fuzz_feed_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"feed"'
 tests_fuzz_fuzz_feed_CFLAGS = $(HOST_CFLAGS)
 tests_fuzz_fuzz_feed_LDADD = $(UNIT_LIBS)
+FUZZ_TESTS += tests/fuzz/fuzz_github
+tests_fuzz_fuzz_github_SOURCES = tests/fuzz/fuzz_github.c tests/fuzz/replay.c
+tests_fuzz_fuzz_github_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"github"'
+tests_fuzz_fuzz_github_CFLAGS = $(HOST_CFLAGS)
+tests_fuzz_fuzz_github_LDADD = $(UNIT_LIBS)
 FUZZ_TESTS += tests/fuzz/fuzz_headers
 tests_fuzz_fuzz_headers_SOURCES = tests/fuzz/fuzz_headers.c tests/fuzz/replay.c
 tests_fuzz_fuzz_headers_CPPFLAGS = $(AM_CPPFLAGS) -DFUZZ_REPLAY -DFUZZ_NAME='"headers"'
