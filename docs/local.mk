@@ -11,6 +11,7 @@ dist_man_MANS += docs/trotline-types.5
 dist_man_MANS += docs/trotline.yml.5
 dist_man_MANS += docs/trotline-exec.7
 dist_man_MANS += docs/trotline-feed.7
+dist_man_MANS += docs/trotline-gitbackup.7
 dist_man_MANS += docs/trotline-github.7 docs/trotline-github_search.7
 dist_man_MANS += docs/trotline-http.7
 
@@ -18,7 +19,7 @@ explanationdir = $(docdir)/explanation
 dist_explanation_DATA = docs/explanation/execution-model.md
 
 howtodir = $(docdir)/howto
-dist_howto_DATA = docs/howto/collector-cookbook.md
+dist_howto_DATA = docs/howto/backup.md docs/howto/collector-cookbook.md
 dist_howto_DATA += docs/howto/cron.md
 dist_howto_DATA += docs/howto/digest.md
 dist_howto_DATA += docs/howto/github.md
