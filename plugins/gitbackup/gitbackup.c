@@ -42,7 +42,7 @@ static int one(struct tl_run *run, const struct args *a) {
     struct tl_json entry = {.raw = {a->repo, strlen(a->repo)}};
     struct repository r;
     const char *why;
-    if (!json_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT)
+    if (!value_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT)
         return tl_fail(run, TL_INVALID, "argument repo: it is no JSON object");
     if (source_read(run, &entry, &r, &why))
         return tl_fail(run, TL_FAILED, "argument repo: %s", why);
@@ -105,7 +105,7 @@ static int react(void *self, struct tl_run *run, const struct tl_document *doc, 
     for (size_t i = 0; run->host->element(run, doc, "repo", i, &e) == TL_OK; i++) {
         struct tl_json entry = {.raw = e.data};
         struct repository r;
-        if (!json_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT || source_read(run, &entry, &r, &why))
+        if (!value_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT || source_read(run, &entry, &r, &why))
             continue;
         const char *json = source_json(run, &r);
         int rc = json ? tl_spawn(run, TL_CHILD(.flags = TL_SAME, TL_ARGS(TL_ARG_JSON("repo", json)))) : TL_FAILED;

@@ -49,7 +49,7 @@ static struct tl_backup kept_as(const struct listing *l, const char *owner) {
 static bool entry_before(struct listing *l, const char *id, struct tl_json *out) {
     *out = (struct tl_json){0};
     while (l->known && id && l->run->host->json_next(l->run, &l->before, out) == TL_OK) {
-        const char *own = json_id(l->run, out, "/id");
+        const char *own = value_id(l->run, out, "/id");
         if (own && strcmp(own, id) == 0)
             return true;
     }
@@ -63,7 +63,7 @@ static void read_before(struct listing *l) {
     int rc = tl_backup_read(l->run, &b, &text);
     if (rc == TL_OK) {
         all.raw = text;
-        l->known = json_at(l->run, &all, "/repositories", &l->before) && l->before.type == TL_JSON_ARRAY;
+        l->known = value_at(l->run, &all, "/repositories", &l->before) && l->before.type == TL_JSON_ARRAY;
     }
 }
 
@@ -93,7 +93,7 @@ static int take_entry(struct listing *l, const struct tl_json *entry) {
         read_before(l);
     }
     if (entry_before(l, r.id, &old)) {
-        const char *name = json_text(l->run, &old, "/full_name");
+        const char *name = value_text(l->run, &old, "/full_name");
         if (name && strcasecmp(name, r.full_name) != 0)
             r.formerly = name;
     }
@@ -151,7 +151,7 @@ static int walk_pages(struct listing *l, const char *url) {
         if (res.status != 200)
             return judge(l, url, &res);
         body.raw = res.body;
-        if (!json_at(run, &body, "", &body) || body.type != TL_JSON_ARRAY)
+        if (!value_at(run, &body, "", &body) || body.type != TL_JSON_ARRAY)
             return tl_fail(run, TL_FAILED, "%s answered no JSON array", url);
         if ((rc = tl_put(run, "listing", TL_ELEMENT(.from = &res))))
             return rc;

@@ -51,27 +51,27 @@ static bool url_ok(const char *url, bool any) {
 
 static bool flag(struct tl_run *run, const struct tl_json *v, const char *pointer) {
     struct tl_json found;
-    return json_at(run, v, pointer, &found) && found.type == TL_JSON_BOOL && found.raw.len == 4;
+    return value_at(run, v, pointer, &found) && found.type == TL_JSON_BOOL && found.raw.len == 4;
 }
 
 static const char *number(struct tl_run *run, const struct tl_json *v, const char *pointer) {
-    const char *id = json_id(run, v, pointer);
+    const char *id = value_id(run, v, pointer);
     return id && strspn(id, "0123456789") == strlen(id) && (*id != '0' || !id[1]) ? id : NULL;
 }
 
 int source_read(struct tl_run *run, const struct tl_json *entry, struct repository *r, const char **why) {
-    const char *server = json_text(run, entry, "/server");
+    const char *server = value_text(run, entry, "/server");
     *r = (struct repository){.server = server ? server : "github.com",
                              .id = number(run, entry, "/id"),
-                             .full_name = json_text(run, entry, "/full_name"),
-                             .owner = json_text(run, entry, "/owner/login"),
-                             .name = json_text(run, entry, "/name"),
-                             .clone_url = json_text(run, entry, "/clone_url"),
-                             .formerly = json_text(run, entry, "/formerly"),
+                             .full_name = value_text(run, entry, "/full_name"),
+                             .owner = value_text(run, entry, "/owner/login"),
+                             .name = value_text(run, entry, "/name"),
+                             .clone_url = value_text(run, entry, "/clone_url"),
+                             .formerly = value_text(run, entry, "/formerly"),
                              .has_wiki = flag(run, entry, "/has_wiki"),
                              .fork = flag(run, entry, "/fork"),
                              .archived = flag(run, entry, "/archived")};
-    int64_t kb = json_count(run, entry, "/size");
+    int64_t kb = value_count(run, entry, "/size");
     r->bytes = kb > 0 && kb < INT64_MAX / 1024 ? kb * 1024 : 0;
     *why = NULL;
     if (!source_name_ok(r->name))

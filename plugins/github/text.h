@@ -18,9 +18,9 @@ TL_PRINTF(2, 3)
 const char *text_format(struct tl_run *run, const char *fmt, ...); /* NULL: no memory, or over 4000 bytes */
 const char *text_copy(struct tl_run *run, struct tl_span s);
 const char *text_time(struct tl_run *run, int64_t us); /* 2026-01-02T03:04:05.678Z */
-bool json_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out);
-const char *json_text(struct tl_run *run, const struct tl_json *v, const char *pointer); /* a string, or NULL */
+bool value_at(struct tl_run *run, const struct tl_json *v, const char *pointer, struct tl_json *out);
+const char *value_text(struct tl_run *run, const struct tl_json *v, const char *pointer); /* a string, or NULL */
 /* An id as it stands in the text: digits of a number, or a word; NULL: none. 64-bit numbers stay exact. */
-const char *json_id(struct tl_run *run, const struct tl_json *v, const char *pointer);
-int64_t json_count(struct tl_run *run, const struct tl_json *v, const char *pointer); /* -1: not there */
+const char *value_id(struct tl_run *run, const struct tl_json *v, const char *pointer);
+int64_t value_count(struct tl_run *run, const struct tl_json *v, const char *pointer); /* -1: not there */
 #endif
