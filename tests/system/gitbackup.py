@@ -238,6 +238,7 @@ def b2_to_b5():
     (TMP / "full").mkdir()
     (TMP / "full/x").write_text("mine")
     eq("restore over something: exit 2", (f.w.tl("restore", "Octocat/Hello-World", TMP / "full").code, os.listdir(TMP / "full")), (2, ["x"]))
+    eq("refine: a row for each time that a repository was looked at", json.loads(f.w.tl("refine", "-o", "json").out)["types"]["git_backup"], {"rows": 4, "rejected": 0})
     eq("verify has nothing to complain of", f.w.tl("verify").code, 0)
     os.chmod(copies[0], 0o644)
     copies[0].write_bytes(copies[0].read_bytes()[:-1] + b"x")
