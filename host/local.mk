@@ -25,7 +25,11 @@ BUILT_SOURCES += host/store/schema_sql.h
 CLEANFILES += host/store/schema_sql.h
 EXTRA_DIST += host/store/schema.sql
 
-# The types that are built in, as C strings.
+# The types and descriptions of APIs that are built in, as C strings.
+BUILTIN = f() { name=$$1; shift; echo "static const struct {"; echo "    const char *file, *text;"; echo "} $$name[] = {"; \
+	  for f; do echo "    {\"$$f\","; \
+	    $(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/     "/' -e 's/$$/\\n"/' $(srcdir)/$$f; echo "    },"; done; \
+	  echo "};"; }; f
 TYPES_BUILTIN = conf/types/feed_entry.yml \
 	conf/types/git_backup.yml \
 	conf/types/github_commit.yml \
@@ -37,11 +41,22 @@ TYPES_BUILTIN = conf/types/feed_entry.yml \
 	conf/types/http_page.yml
 host/engine/types_builtin.h: $(TYPES_BUILTIN) host/local.mk
 	@$(MKDIR_P) host/engine
-	$(AM_V_GEN)(echo "static const struct {"; echo "    const char *file, *text;"; echo "} types_builtin[] = {"; \
-	  for f in $(TYPES_BUILTIN); do echo "    {\"$$f\","; \
-	    $(SED) -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/     "/' -e 's/$$/\\n"/' $(srcdir)/$$f; echo "    },"; done; \
-	  echo "};") > $@.tmp && mv $@.tmp $@
+	$(AM_V_GEN)$(BUILTIN) types_builtin $(TYPES_BUILTIN) > $@.tmp && mv $@.tmp $@
 BUILT_SOURCES += host/engine/types_builtin.h
 CLEANFILES += host/engine/types_builtin.h
 typesdir = $(pkgdatadir)/types
 dist_types_DATA = $(TYPES_BUILTIN)
+
+APIS_BUILTIN = conf/apis/crossref.yml \
+	conf/apis/crt_sh.yml \
+	conf/apis/hn_algolia.yml \
+	conf/apis/mediawiki_search.yml \
+	conf/apis/searxng.yml \
+	conf/apis/wayback_cdx.yml
+host/engine/apis_builtin.h: $(APIS_BUILTIN) host/local.mk
+	@$(MKDIR_P) host/engine
+	$(AM_V_GEN)$(BUILTIN) apis_builtin $(APIS_BUILTIN) > $@.tmp && mv $@.tmp $@
+BUILT_SOURCES += host/engine/apis_builtin.h
+CLEANFILES += host/engine/apis_builtin.h
+apisdir = $(pkgdatadir)/apis
+dist_apis_DATA = $(APIS_BUILTIN)

@@ -63,6 +63,7 @@ host_libhost_a_SOURCES += \
 	host/net/fetch_redirect.c \
 	host/net/fetch_robots.c \
 	host/net/fetch_robots.h \
+	host/net/fetch_secret.c \
 	host/net/fetch_sitemaps.c \
 	host/net/guard.c \
 	host/net/guard.h \
@@ -204,7 +205,12 @@ host_libhost_a_SOURCES += \
 	host/engine/compact.h \
 	host/engine/config.c \
 	host/engine/config.h \
+	host/engine/config_apis.c \
+	host/engine/config_apis.h \
+	host/engine/config_apis_args.c \
+	host/engine/config_apis_json.c \
 	host/engine/config_crawl.c \
+	host/engine/config_declared.c \
 	host/engine/config_hosts.c \
 	host/engine/config_keys.c \
 	host/engine/config_schema.c \

@@ -9,6 +9,14 @@ plugins_http_http_la_CFLAGS = $(PLUGIN_CFLAGS)
 plugins_http_http_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_http_http_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
+API_SOURCES = plugins/api/api.c plugins/api/api.h plugins/api/ask.c plugins/api/pages.c plugins/api/template.c \
+	plugins/api/xml.c
+pluginexec_LTLIBRARIES += plugins/api/api.la
+plugins_api_api_la_SOURCES = $(API_SOURCES)
+plugins_api_api_la_CFLAGS = $(PLUGIN_CFLAGS)
+plugins_api_api_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
+plugins_api_api_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+
 pluginexec_LTLIBRARIES += plugins/feed/feed.la
 plugins_feed_feed_la_SOURCES = plugins/feed/feed.c plugins/feed/match.c plugins/feed/match.h
 plugins_feed_feed_la_CFLAGS = $(PLUGIN_CFLAGS)

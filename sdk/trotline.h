@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TL_ABI_MAJOR 1u /* another value: not loaded */
-#define TL_ABI_MINOR 3u /* grows with every appended field */
+#define TL_ABI_MINOR 4u /* grows with every appended field */
 
 enum tl_status {
     TL_OK = 0,
@@ -34,7 +34,8 @@ enum { TL_LIST = 1u, TL_REQUIRED = 2u, /* option flags; a TL_LIST field is a str
        TL_HINT = 4u };                 /* 1.2: says how a run was reached, and is no part of what it is: its identity */
 enum {                                 /* request flags */
     TL_COOKIES = 1u,                   /* send what the crawl's jar has, keep what is set. RFC 6265 */
-    TL_OWN_WAITS = 2u                  /* 429, and 503 with Retry-After, are handed out at once: the collector does the waiting */
+    TL_OWN_WAITS = 2u,                 /* 429, and 503 with Retry-After, are handed out at once: the collector does the waiting */
+    TL_STRIKE = 4u                     /* 1.4: what the answer repeats of the request's credentials is struck out with asterisks */
 };
 enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
@@ -70,7 +71,9 @@ struct tl_request {
     int64_t timeout_ms, max_bytes; /* 0: the crawl's; a larger value is cut to it */
     const char *attach;            /* not NULL: the body goes to an attachment of this name, not to memory */
     bool revalidate;               /* send the stored validators; a 304 sets not_modified */
-    uint64_t flags;                /* 1.2: TL_COOKIES, TL_OWN_WAITS */
+    uint64_t flags;                /* 1.2: TL_COOKIES, TL_OWN_WAITS; 1.4: TL_STRIKE */
+    const struct tl_header *query; size_t query_count; /* 1.4: more parameters of the URL, encoded, to its origin only, kept nowhere */
+    const struct tl_header *form; size_t form_count;   /* 1.4: instead of body: fields of application/x-www-form-urlencoded */
 };
 struct tl_response {
     uint32_t struct_size;
@@ -365,5 +368,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.1  2026-12  tl_host: process_start, process_write, process_line, process_end, reason; tl_program: flags; programs "*"
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
- * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header */
+ * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
+ * 1.4  2026-12  tl_request: query, form; TL_STRIKE */
 #endif

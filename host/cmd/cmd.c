@@ -171,6 +171,8 @@ int cmd_open(struct cmd_open *o, const struct cmd_globals *g, unsigned what, con
             n++;
         plugin_scan(&o->plugins, o->config.plugins, n);
         o->has_plugins = true;
+        if (config_apis_give(&o->config, &o->plugins, &o->apis, &why))
+            return cmd_fail(&why, EXIT_CONFIG);
     }
     /* A lake that cannot be written leaves no catalog behind; a catalog that is not there says more than a lake that is
      * not. */
@@ -185,6 +187,7 @@ void cmd_close(struct cmd_open *o) {
     lake_close(o->lake);
     if (o->has_plugins)
         plugin_set_free(&o->plugins);
+    config_apis_free(&o->apis);
     if (o->has_config)
         config_free(&o->config);
     *o = (struct cmd_open){0};

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "engine/config.h"
+#include "engine/config_apis.h"
 #include "engine/plugin.h"
 #include "lake/lake.h"
 #include "store/store.h"
@@ -46,6 +47,7 @@ struct cmd_open {
     struct store *store;
     struct lake *lake;
     struct plugin_set plugins;
+    struct config_apis apis; /* with the plugins, if one of them wants them */
     bool has_config, has_plugins;
 };
 enum { CMD_STORE_READ = 1, CMD_STORE_WRITE = 2, CMD_LAKE_READ = 4, CMD_LAKE_WRITE = 8, CMD_PLUGINS = 16 };

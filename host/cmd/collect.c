@@ -157,6 +157,7 @@ static int run_with(const struct collect *c, struct cmd_open *open, const struct
                               .config = &open->config,
                               .options = own ? own->options : (struct tl_span){0},
                               .payload = payload,
+                              .apis = p->apis,
                               .run_context = context,
                               .fixtures = fixtures,
                               .fixed = fixtures != NULL,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "engine/args_value.h"
+#include "engine/config_apis.h"
 #include "net/url.h"
 
 /* The declared slots of one side of a collector, and what was given for each. */
@@ -280,7 +281,10 @@ int args_check(const struct plugin *p, struct tl_span given, bool yaml, struct a
     buf_reset(&out->url);
     buf_reset(&out->hosts);
     out->host_count = 0;
-    int rc = table_start(&t, p, false, given, why);
+    AUTO_BUF struct buf whole = {.max = ARGS_MAX};
+    int rc = p->apis ? config_apis_apply(p->apis, p, given, &whole, why) : TL_OK;
+    if (!rc)
+        rc = table_start(&t, p, false, p->apis ? buf_span(&whole) : given, why);
     if (!rc)
         rc = write_payload(&t, yaml, &out->payload, from, upto, why);
     if (!rc)

@@ -58,6 +58,7 @@ struct config {
         struct host_rules rules;
     } fetch;
     struct config_convert convert;
+    const char *const *apis; /* folders with descriptions of APIs, absolute, NULL-ended; NULL: none */
     const struct config_collector *collector;
     size_t collector_count;
     const struct config_secret *secret;

@@ -148,7 +148,7 @@ static int check_backend(struct schema_reader *r, const struct yaml_node *n, voi
 }
 
 /* Folders; left as absolute paths. */
-static int check_types(struct schema_reader *r, const struct yaml_node *n, void *at) {
+static int check_folders(struct schema_reader *r, const struct yaml_node *n, void *at) {
     const char **list = arena_alloc(r->arena, (n->count + 1) * sizeof *list);
     size_t i = 0;
     if (!list)
@@ -271,7 +271,7 @@ static const struct schema_key convert_keys[] = {
      .help = "of deflate and zstandard"},
     {"threads", SCHEMA_INT, 0, FIELD(convert.threads), .min = 1, .max = 4, .dflt = "1",
      .help = "that compress Parquet pages"},
-    {"types", SCHEMA_TEXTS, 0, FIELD(convert.types), .max = 100, .check = check_types,
+    {"types", SCHEMA_TEXTS, 0, FIELD(convert.types), .max = 100, .check = check_folders,
      .help = "folders with types of typed tables, before those that are built in"},
     {0},
 };
@@ -445,6 +445,8 @@ static const struct schema_key config_keys[] = {
     {"on_finish", SCHEMA_TEXTS, SCHEMA_LINES, COUNTED(on_finish, on_finish_count), .max = 100,
      .help = "shell commands that get a finished crawl's summary as JSON on stdin"},
     {"convert", SCHEMA_MAP, 0, 0, .of = &converting, .help = "how documents become tables"},
+    {"apis", SCHEMA_TEXTS, 0, FIELD(apis), .max = 100, .check = check_folders,
+     .help = "folders with descriptions of APIs, before those that are built in"},
     {"tracked", SCHEMA_MAP, 0, 0, .of = &tracked, .help = "the tracked set"},
     {"shards", SCHEMA_LIST, 0, COUNTED(shard, shard_count), .min = 1, .max = 256, .of = &shards, .check = check_shards,
      .help = "where backups are kept, by the first byte of the owner's digest"},

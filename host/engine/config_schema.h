@@ -91,6 +91,12 @@ char *config_folder(const char *path); /* where relative paths of a file start; 
 const char *config_path(struct schema_reader *r, const struct yaml_node *at,
                         const char *path); /* absolute; NULL: no memory */
 
+/* ---- config_declared.c */
+/* Every NAME.yml of a folder, which the configuration names under `key`; one more than `most` at the most. */
+int config_declared(const char *folder, const char *key, size_t most,
+                    int (*take)(void *ctx, const char *path, struct tl_span text, struct fail *why), void *ctx,
+                    struct fail *why);
+
 /* ---- config_hosts.c */
 int config_host_pattern(struct schema_reader *r, const struct yaml_node *key, const char **pattern);
 int config_hosts(struct schema_reader *r, const struct yaml_node *root, struct config *out); /* fetch.rules */

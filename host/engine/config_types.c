@@ -1,8 +1,6 @@
 /* config_types.c - see config_types.h. */
 #include "engine/config_types.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,44 +173,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct types_type *)a)->name, ((const struct types_type *)b)->name);
 }
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_declaration(const char *name) {
-    size_t n = strlen(name);
-    return name[0] != '.' && n > 4 && strcmp(name + n - 4, ".yml") == 0;
-}
-
-static int read_folder(const char *folder, struct config_types *out, struct fail *why) {
-    DIR *d = opendir(folder);
-    char **names = NULL;
-    size_t count = 0, room = 0;
-    int rc = TL_OK;
-    if (!d) {
-        fail_errno(why, TL_INVALID, "convert.types: cannot read the folder %s", folder);
-        why->exit_code = EXIT_CONFIG;
-        return TL_INVALID;
-    }
-    for (struct dirent *e; (e = readdir(d)) != NULL && count <= CONFIG_TYPES_MAX;)
-        if (is_declaration(e->d_name)) {
-            MEM_GROW(names, count, room);
-            names[count++] = mem_text(e->d_name);
-        }
-    closedir(d);
-    if (count)
-        qsort(names, count, sizeof *names, by_text);
-    for (size_t i = 0; i < count; i++) {
-        AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
-        buf_printf(&path, "%s/%s", folder, names[i]);
-        if (!rc)
-            rc = config_read(path.data, &text, why);
-        if (!rc)
-            rc = config_types_text(out, path.data, buf_span(&text), why);
-        free(names[i]);
-    }
-    free(names);
-    return rc;
+static int take_file(void *ctx, const char *path, struct tl_span text, struct fail *why) {
+    return config_types_text(ctx, path, text, why);
 }
 
 int config_types(const struct config *c, struct config_types *out, struct fail *why) {
@@ -220,7 +182,7 @@ int config_types(const struct config *c, struct config_types *out, struct fail *
     int rc = TL_OK;
     *out = (struct config_types){0};
     for (const char *const *folder = c->convert.types; folder && *folder && !rc; folder++)
-        rc = read_folder(*folder, out, &reason);
+        rc = config_declared(*folder, "convert.types", CONFIG_TYPES_MAX, take_file, out, &reason);
     for (size_t i = 0; i < COUNT_OF(types_builtin) && !rc; i++)
         rc = config_types_text(out, types_builtin[i].file, span_of(types_builtin[i].text), &reason);
     if (out->count)

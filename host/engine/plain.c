@@ -321,6 +321,7 @@ static int with_args(struct plain *p, struct run *r, void *self, struct plain_re
     void *args = NULL;
     const struct args_secrets secrets = {find_secret, p};
     plugin_of_collector(r->collector, &described);
+    described.apis = p->o->apis;
     int rc = args_check(&described, p->o->payload, false, &a, why);
     if (!rc) {
         identify(p, r, &a);

@@ -40,6 +40,7 @@ struct plain_options {
     const char *file;                      /* the .so */
     const struct config *config;           /* for fetching, options and secrets; NULL: nothing is fetched, no secrets */
     struct tl_span options, payload;       /* JSON objects */
+    const struct config_apis *apis;        /* of the plugin; or NULL */
     struct tl_span run_context;            /* as context_read gives it; empty: none */
     const struct plain_fixtures *fixtures; /* NULL: the network */
     enum plain_fault fault;

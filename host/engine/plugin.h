@@ -21,6 +21,7 @@ struct plugin_dataset {
     char *name, *tags, *help;
     enum tl_kind kind;
 };
+struct config_apis;
 struct plugin {
     char *file; /* absolute path; NULL: built in */
     char sha256[SHA256_HEX];
@@ -31,8 +32,9 @@ struct plugin {
     size_t option_count, argument_count;
     struct plugin_dataset *dataset;
     size_t dataset_count;
-    char **program, **host; /* NULL-ended; NULL: none */
-    char *shadowed_by;      /* a file in an earlier folder that has the same name; NULL: in force */
+    char **program, **host;         /* NULL-ended; NULL: none */
+    char *shadowed_by;              /* a file in an earlier folder that has the same name; NULL: in force */
+    const struct config_apis *apis; /* by which its arguments are made whole (args_check); NULL: none. Not its own */
 };
 struct plugin_refusal {
     char *file, *reason; /* one clear sentence */

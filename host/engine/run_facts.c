@@ -44,7 +44,7 @@ static bool can_be_conditional(const struct tl_request *q) {
         if (q->headers[i].name &&
             (strcasecmp(q->headers[i].name, "range") == 0 || strncasecmp(q->headers[i].name, "if-", 3) == 0))
             return false;
-    return get && q->revalidate && !q->body.len && !q->attach;
+    return get && q->revalidate && !q->body.len && !q->form_count && !q->query_count && !q->attach;
 }
 
 int run_conditions(struct run *r, const struct tl_request *q) {
@@ -91,8 +91,8 @@ void run_remember_validators(struct run *r, const struct tl_request *q, const st
 
 /* What stands for a URL when others ask for it: said of the last request alone. */
 void run_remember_request(struct run *r, const struct tl_request *q, const struct fetch_answer *a) {
-    bool get = (!q->method || strcmp(q->method, "GET") == 0) && !q->body.len;
-    bool plain = get && !q->attach && !(q->flags & TL_COOKIES);
+    bool get = (!q->method || strcmp(q->method, "GET") == 0) && !q->body.len && !q->form_count;
+    bool plain = get && !q->attach && !q->query_count && !(q->flags & TL_COOKIES);
     r->asked_url = r->canonical = NULL;
     for (size_t i = 0; i < q->header_count; i++) /* other headers, another answer perhaps */
         plain = plain && !q->headers[i].name;

@@ -118,8 +118,8 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     struct tl_request q = {0};
     RUN_TAKE(q, given);
     struct tl_response res = TL_RESPONSE_INIT;
-    if (!q.url || (q.header_count && !q.headers))
-        return run_fail(r, TL_INVALID, "invalid", "fetch: no URL, or headers are announced that are not there");
+    if (!q.url || (q.header_count && !q.headers) || (q.query_count && !q.query) || (q.form_count && !q.form))
+        return run_fail(r, TL_INVALID, "invalid", "fetch: no URL, or headers or fields are announced that are not there");
     if (!r->backend->fetch)
         return run_fail(r, TL_UNSUPPORTED, "invalid", "nothing can be fetched here");
     struct run_response *x = mem_alloc(sizeof *x);

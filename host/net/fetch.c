@@ -210,6 +210,7 @@ static int walk(struct exchange *x) {
     for (int64_t hops = 0;; hops++) {
         if ((rc = check_hop(x, hops > 0)) || (rc = fetch_ask(x)))
             return rc;
+        fetch_strike(x);
         if ((rc = fetch_follow(x, hops)) == TL_NOTFOUND)
             return TL_OK;
         if (rc)

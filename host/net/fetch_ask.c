@@ -331,14 +331,21 @@ int fetch_ask(struct exchange *x) {
     int rc = build_headers(x, &h);
     buf_reset(&x->hop);
     fetch_add_hop(x, &x->hop);
+    AUTO_BUF struct buf url = BUF_INIT, form = BUF_INIT;
+    rc = rc ? rc : fetch_wire(x, &url, &form);
     struct transfer_request t = {.method = x->method,
-                                 .url = x->href.data,
+                                 .url = url.len ? url.data : x->href.data,
                                  .header = h.item,
                                  .header_count = h.count,
-                                 .body = x->body,
+                                 .body = form.len ? buf_span(&form) : x->body,
                                  .max_bytes = fetch_max_bytes(x),
                                  .attach_fd = x->attach_fd};
-    return rc ? rc : ask(x, &t, &x->a->result);
+    rc = rc ? rc : ask(x, &t, &x->a->result);
+    if (url.len)
+        explicit_bzero(url.data, url.len);
+    if (form.len)
+        explicit_bzero(form.data, form.len);
+    return rc;
 }
 
 int fetch_ask_plainly(struct exchange *x, int64_t max_bytes) {

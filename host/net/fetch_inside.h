@@ -37,6 +37,7 @@ struct exchange {
     struct buf hop;     /* "METHOD URL COOKIES\n" of this one, as it was asked */
     struct buf visited; /* of those before */
     struct buf sent;    /* request headers of the last hop as JSON */
+    int64_t struck;     /* places in answers where a credential stood */
 };
 
 /* What the collector asks for, as far as the host's rule goes. */
@@ -59,6 +60,10 @@ bool fetch_is_redirect(int status);
 int fetch_follow(struct exchange *x, int64_t hops);
 /* Replaces the URL by one that is given, without user information and fragment. TL_INVALID: it is none. */
 int fetch_set_url(struct exchange *x, struct tl_span ref, const struct url *base);
+
+/* fetch_secret.c. The URL and the body as they go over the wire; empty where they are those of the exchange. */
+int fetch_wire(struct exchange *x, struct buf *url, struct buf *form);
+void fetch_strike(struct exchange *x); /* TL_STRIKE: in the answer's headers and its body in memory */
 
 /* fetch_metadata.c */
 void fetch_add_header(struct json_writer *w, const char *name, const char *value);

@@ -105,6 +105,8 @@ int fetch_write_metadata(struct exchange *x, const char *requested) {
     json_member_int(&w, "wire_bytes", r->wire_bytes);
     if (r->truncated)
         json_member_bool(&w, "truncated", true);
+    if (x->struck)
+        json_member_int(&w, "struck_out", x->struck);
     if (r->coding[0]) /* the bytes are as they came: nobody here knows how to undo it */
         json_member_string(&w, "coding_kept", r->coding);
     add_timings(&w, r);

@@ -1,5 +1,6 @@
 # System tests, in the order of their length.
 SYSTEM_TESTS += tests/system/abi.sh
+SYSTEM_TESTS += tests/system/api.py
 SYSTEM_TESTS += tests/system/avro_readers.py
 SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh

@@ -1,0 +1,528 @@
+#!/usr/bin/env python3
+"""The collector api: descriptions that come with the program against servers of the same dialect, then what a list can
+do wrong, limits, arguments, secrets."""
+import base64
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from lib import World, eq, main, none, note, ok, original, part, same
+
+SECRET = "s3cr3t/key+with=signs"
+
+
+class Server:
+    """Answers from a function (path, query, headers, body) -> (status, headers, body); keeps what it was asked."""
+
+    def __init__(self, answer):
+        self.asked = []
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self):
+                parts = urlsplit(self.path)
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+                query = {k: v[-1] for k, v in parse_qs(parts.query, keep_blank_values=True).items()}
+                server.asked.append({"method": self.command, "target": self.path, "path": parts.path, "query": query,
+                                     "headers": dict(self.headers.items()), "body": body})
+                status, headers, answer = server.answer(parts.path, query, self.headers, body)
+                raw = answer if isinstance(answer, bytes) else (
+                    answer if isinstance(answer, str) else json.dumps(answer)).encode()
+                self.send_response(status)
+                if "Content-Type" not in headers:
+                    self.send_header("Content-Type", "application/json")
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(raw)))
+                self.end_headers()
+                self.wfile.write(raw)
+
+            do_GET = do_POST = handle_any
+
+            def log_message(self, *_):
+                pass
+
+        self.answer = answer
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.base = f"http://127.0.0.1:{self.http.server_port}/"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+def world(*descriptions, config="", env=None):
+    w = World(plugins=("api", "http"), config=config + ("apis: [apis]\n" if descriptions else ""))
+    if descriptions:
+        (w.dir / "apis").mkdir()
+    for text in descriptions:
+        name = text.split("api:", 1)[1].split()[0].strip(",}")
+        (w.dir / "apis" / f"{name}.yml").write_text(text)
+    w.env.update(env or {})
+    return w
+
+
+runs = 0
+
+
+def run(w, name="x", leash=None, **args):
+    """One line; the run, its document, and how the command ended."""
+    global runs
+    runs += 1
+    crawl = w.crawl(f"crawl-{runs}", {"collector": "api", "args": dict(args, api=name)}, leash=leash)
+    ended = w.tl("run", crawl)
+    documents = [d for d in (w.documents(ended.root) if ended.root else []) if d.collector == "api"]
+    return ended, documents[0] if documents else None
+
+
+def pages(document):
+    """[(data, metadata.api)] of the answers."""
+    data = document.dataset("answers") if document else None
+    return [(p, p["metadata"]["api"]) for p in data["pages"]] if data else []
+
+
+def ends(document):
+    return [about["ended"] for _, about in pages(document)]
+
+
+# ---------------------------------------------------------------- what comes with the program
+
+def mediawiki():
+    def answer(path, query, headers, body):
+        first = int(query["sroffset"]) if "sroffset" in query else 0
+        found = [{"ns": 0, "title": f"Kayak {i}", "pageid": 9007199254740993 + i} for i in range(first, min(first + 50, 120))]
+        more = {"continue": {"sroffset": first + 50, "continue": "-||"}} if first + 50 < 120 else {}
+        return 200, {}, {"batchcomplete": "", **more, "query": {"searchinfo": {"totalhits": 120}, "search": found}}
+
+    s, w = Server(answer), world()
+    ended, d = run(w, "mediawiki_search", base=s.base + "w/")
+    eq("mediawiki: the crawl succeeds", ended.code, 0)
+    eq("mediawiki: three pages, by the offset that the answer gives", [a["query"].get("sroffset") for a in s.asked],
+       [None, "50", "100"])
+    first = s.asked[0]
+    eq("mediawiki: what is asked", (first["path"], first["query"]), ("/w/api.php", {
+        "action": "query", "list": "search", "format": "json", "srsearch": "kayaking", "srlimit": "50"}))
+    eq("mediawiki: items of each page", [about["items"] for _, about in pages(d)], [50, 50, 20])
+    eq("mediawiki: why it ended", ends(d), [None, None, "last"])
+    ok("mediawiki: a number over 2^53 is as it came", b"9007199254741095" in d.raw)
+    eq("mediawiki: nothing is wrong between lake and catalog", w.faults(ended.root), [])
+    s.answer = lambda *_: (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized value"}})
+    ended, d = run(w, "mediawiki_search", base=s.base + "w/", q="x")
+    ok("mediawiki: an error in a 200 is a failure that is told", "Unrecognized value" in d.raw.decode() and
+       d.status == "failed", d and d.raw[:300])
+    eq("mediawiki: and the answer is kept", len(pages(d)), 1)
+
+
+def hackernews():
+    def answer(path, query, headers, body):
+        page = int(query["page"])
+        if path == "/item":
+            return 200, {"Content-Type": "text/html"}, "<title>x</title>"
+        hits = [{"objectID": f"{page}-{i}", "url": f"{s.base}story-{page}-{i}" if i else None} for i in range(3)]
+        return 200, {}, {"hits": hits, "nbPages": 2, "page": page, "hitsPerPage": 100}
+
+    s, w = Server(answer), world()
+    ended, d = run(w, "hn_algolia", base=s.base + "api/v1", q="sea kayak & café", pages=5)
+    eq("hn: two pages, by number", [a["query"]["page"] for a in s.asked], ["0", "1"])
+    ok("hn: the argument is encoded where it stands",
+       "query=sea%20kayak%20%26%20caf%C3%A9&tags=story&hitsPerPage=100&page=0" in s.asked[0]["target"], s.asked[0])
+    eq("hn: it ended by the number of pages", ends(d), [None, "count"])
+    eq("hn: without follow there are no children", len(w.runs(ended.root)), 2)
+
+    def story(path, query, headers, body):
+        return (200, {"Content-Type": "text/html"}, "<title>x</title>") if path.startswith("/story") else \
+            answer(path, query, headers, body)
+
+    s.answer = story
+    ended, d = run(w, "hn_algolia", base=s.base + "api/v1", q="x", follow=True)
+    same("hn: follow: each item that has a URL is a child", [r["url"] for r in w.runs(ended.root, "collector = 'http'")],
+         [f"{s.base}story-{p}-{i}" for p in (0, 1) for i in (1, 2)])
+    ended, d = run(w, "hn_algolia", leash="{fanout: 3}", base=s.base + "api/v1", q="y", follow=True)
+    eq("hn: the leash holds children", len(w.leashed(ended.root, "fanout")), 1)
+
+
+def certificates():
+    s, w = Server(lambda *_: (200, {}, [{"id": 1, "name_value": "a.example.org"}])), world()
+    ended, d = run(w, "crt_sh", base=s.base, q="%.example.org")
+    eq("crt.sh: what is asked", s.asked[0]["target"], "/?q=%25.example.org&output=json")
+    eq("crt.sh: one answer", (ended.code, [about["items"] for _, about in pages(d)], ends(d)), (0, [1], ["last"]))
+    s.answer = lambda *_: (200, {"Content-Type": "text/html"}, "<html>busy</html>")
+    ended, d = run(w, "crt_sh", base=s.base, q="busy")
+    ok("crt.sh: a page of HTML is no answer, and kept", d.status == "failed" and "is no JSON" in d.raw.decode() and
+       len(pages(d)) == 1)
+    ended, _ = run(w, "crt_sh", base=s.base)
+    ok("crt.sh: an argument that must be given is missed before anything is asked",
+       ended.code == 3 and "argument q of API crt_sh is missing" in ended.err, ended)
+
+
+def wayback():
+    rows = [["org,example)/", "2019060100000%d" % (i % 10), f"https://example.org/{i}"] for i in range(1500)]
+
+    def answer(path, query, headers, body):
+        first, most = int(query["offset"]), int(query["limit"])
+        found = rows[first:first + most]
+        return 200, {}, ([["urlkey", "timestamp", "original"]] + found) if found else []
+
+    s, w = Server(answer), world()
+    ended, d = run(w, "wayback_cdx", base=s.base, url="example.org/*", filter="statuscode:200")
+    eq("wayback: offsets", [a["query"]["offset"] for a in s.asked], ["0", "1000"])
+    eq("wayback: path and parameters", (s.asked[0]["path"], s.asked[0]["query"]["url"], s.asked[0]["query"]["filter"],
+       "collapse" in s.asked[0]["query"]), ("/cdx/search/cdx", "example.org/*", "statuscode:200", False))
+    eq("wayback: rows, with that of the names", [about["items"] for _, about in pages(d)], [1001, 501])
+    eq("wayback: it ended with a page that is not full", ends(d), [None, "short"])
+
+
+def crossref():
+    def answer(path, query, headers, body):
+        at = {"*": 0, "c1": 1, "c2": 2}[query["cursor"]]
+        items = [{"DOI": f"10.1/{at}-{i}"} for i in range(100 if at < 2 else 30)]
+        return 200, {"X-Rate-Limit-Limit": "1000", "X-Rate-Limit-Interval": "1s"}, {
+            "status": "ok", "message": {"total-results": 230, "next-cursor": f"c{at + 1}", "items": items}}
+
+    s, w = Server(answer), world()
+    ended, d = run(w, "crossref", base=s.base, q="kayak", mailto="a@example.org")
+    eq("crossref: cursors", [a["query"]["cursor"] for a in s.asked], ["*", "c1", "c2"])
+    eq("crossref: it ended when it had all", (ends(d), pages(d)[-1][1]["total"]), ([None, None, "total"], 230))
+    eq("crossref: a mail address is encoded", "mailto=a%40example.org" in s.asked[0]["target"], True)
+
+
+def searxng():
+    def answer(path, query, headers, body):
+        page = int(query["pageno"])
+        found = [{"url": f"{s.base}r{page}-{i}", "title": "x"} for i in range(10)] if page <= 3 else []
+        return 200, {}, {"query": query["q"], "results": found}
+
+    s, w = Server(answer), world()
+    ended, _ = run(w, "searxng")
+    ok("searxng: an instance must be named", ended.code == 3 and "give 'base'" in ended.err, ended)
+    ended, d = run(w, "searxng", base=s.base, language="en")
+    eq("searxng: pages from 1 until one is empty", [a["query"]["pageno"] for a in s.asked], ["1", "2", "3", "4"])
+    eq("searxng: why it ended", ends(d), [None, None, None, "empty"])
+    eq("searxng: what was not given is left out", sorted(s.asked[0]["query"]), ["format", "language", "pageno", "q"])
+    s.asked.clear()
+    ended, d = run(w, "searxng", base=s.base, q="z", pages=2)
+    eq("searxng: the line's bound on pages", (len(s.asked), ends(d), ended.code), (2, [None, "pages"], 0))
+
+
+# ---------------------------------------------------------------- lists that go wrong
+
+LINK = "api: x\nitems: /items\npages: {by: link}\n"
+NEXT = "api: x\nitems: /items\npages: {by: next, at: /next}\n"
+CURSOR = 'api: x\nquery: {c: "{cursor}"}\nitems: /items\npages: {by: cursor, at: /next}\n'
+PAGE = 'api: x\nquery: {p: "{page}"}\nitems: /items\npages: {by: page, first: 1, most: 50}\n'
+OFFSET = 'api: x\nquery: {o: "{offset}", n: "{size}"}\nitems: /items\npages: {by: offset, size: 2, total: /total}\n'
+
+
+def links():
+    def answer(path, query, headers, body):
+        n = int(query.get("n", 0))
+        link = {"Link": f'</x?n={n + 1}>; rel="next", </x?n=9>; rel="last"'} if n < 4 else {}
+        return 200, link, {"items": [n]}
+
+    s, w = Server(answer), world(LINK)
+    ended, d = run(w, base=s.base)
+    eq("link: five pages", ([a["target"] for a in s.asked], ends(d)[-1]),
+       (["/"] + [f"/x?n={n}" for n in (1, 2, 3, 4)], "last"))
+    s.answer = lambda path, query, *_: (200, {"Link": "</>; rel=next" if path == "/b" else "</b>; rel=next"},
+                                        {"items": [path]})
+    ended, d = run(w, base=s.base, pages=100)
+    eq("link: a circle of two pages ends, and is told", (len(pages(d)), d.status, ends(d)[-1]), (2, "partial", "circle"))
+    s.answer = lambda *_: (200, {"Link": "<http://127.0.0.2:1/>; rel=next"}, {"items": [1]})
+    ended, d = run(w, base=s.base, pages=7)
+    eq("link: not to another origin", (len(pages(d)), d.status), (1, "partial"))
+
+
+def nexts():
+    def answer(path, query, headers, body):
+        n = int(query.get("n", 0))
+        return 200, {}, {"items": [n], "next": f"{s.base}list?n={n + 1}" if n < 3 else None}
+
+    s, w = Server(answer), world(NEXT)
+    _, d = run(w, base=s.base)
+    eq("next: until it is null", (len(pages(d)), ends(d)[-1], d.status), (4, "last", "success"))
+    s.answer = lambda path, query, *_: (200, {}, {"items": [1], "next": "?n=%d" % (int(query.get("n", 0)) + 1)})
+    s.asked.clear()
+    _, d = run(w, base=s.base, q=None) if False else run(w, base=s.base, pages=100)
+    eq("next: the same answer for ever is asked for twice", (len(s.asked), len(pages(d)), d.status), (2, 1, "partial"))
+    s.answer = lambda *_: (200, {}, {"items": [1], "next": {"a": []}})
+    _, d = run(w, base=s.base, pages=3)
+    eq("next: what is no text is no next page", (len(pages(d)), d.status), (1, "success"))
+    s.answer = lambda *_: (200, {}, {"items": [1], "next": "javascript:alert(1)"})
+    _, d = run(w, base=s.base, pages=4)
+    eq("next: no other scheme", (len(pages(d)), d.status), (1, "partial"))
+
+
+def cursors():
+    s, w = Server(lambda path, query, *_: (200, {}, {"items": [int(query.get("c", "0"))], "next": int(
+        query.get("c", "0")) + 1})), world(CURSOR)
+    _, d = run(w, base=s.base, pages=6)
+    eq("cursor: a number; held by the line's bound", ([a["query"].get("c") for a in s.asked], ends(d)[-1]),
+       ([None, "1", "2", "3", "4", "5"], "pages"))
+    s.asked.clear()
+    _, d = run(w, base=s.base)
+    eq("cursor: ten pages when nobody says anything", len(s.asked), 10)
+    s.answer = lambda *_: (200, {}, {"items": ["same"], "next": "again"})
+    s.asked.clear()
+    _, d = run(w, base=s.base, pages=50)
+    eq("cursor: one that stands still ends", (len(s.asked), len(pages(d)), d.status), (2, 1, "partial"))
+
+
+def numbers():
+    s, w = Server(lambda path, query, *_: (200, {}, {"items": [min(int(query["p"]), 4)], "took": int(query["p"])})), \
+        world(PAGE)
+    ended, d = run(w, base=s.base)
+    eq("page: a server that repeats its last page for ever", ([a["query"]["p"] for a in s.asked], len(pages(d)),
+       d.status, ended.code), (["1", "2", "3", "4", "5"], 4, "success", 0))
+    s, w = Server(None), world(OFFSET)
+    s.answer = lambda path, query, *_: (200, {}, {
+        "total": 9 - len(s.asked), "items": list(range(int(query["o"]), min(int(query["o"]) + 2, 9 - len(s.asked))))})
+    _, d = run(w, base=s.base)
+    eq("offset: a total that moves", ([a["query"]["o"] for a in s.asked], [about["total"] for _, about in pages(d)],
+       ends(d)[-1]), (["0", "2", "4"], [8, 7, 6], "total"))
+    s.answer = lambda *_: (200, {}, {"total": "many", "items": [len(s.asked), 0]})
+    s.asked.clear()
+    _, d = run(w, base=s.base, pages=4)
+    eq("offset: a total that is none", (len(s.asked), ends(d)[-1]), (4, "pages"))
+
+
+def hostile():
+    w = world(PAGE)
+    deep = "[" * 100000
+    for name, body, headers in (("no JSON", "{", {}), ("too deep", deep, {}), ("no list", {"items": 1}, {}),
+                                ("nothing", "", {}), ("not UTF-8", b'{"items":["\xff"]}', {}),
+                                ("a list that is a text", '"items"', {})):
+        s = Server(lambda *_: (200, headers, body))
+        ended, d = run(w, base=s.base)
+        ok(f"hostile: {name}: one request, a failure that says where", len(s.asked) == 1 and d.status == "failed" and
+           s.base in json.dumps(d.d), len(s.asked), d and d.d.get("error"))
+    s = Server(lambda path, query, *_: (200, {}, {"items": [query["p"]]} if query["p"] == "1" else "oops"))
+    _, d = run(w, base=s.base)
+    eq("hostile: what came before is kept", (d.status, ends(d)), ("partial", [None, "failed"]))
+    s = Server(lambda *_: (404, {}, {"message": "no"}))
+    ended, d = run(w, base=s.base)
+    eq("hostile: 404 fails, its answer is kept", (d.status, len(pages(d)), "answered 404" in d.raw.decode()),
+       ("failed", 1, True))
+
+
+# ---------------------------------------------------------------- limits
+
+LIMITED = PAGE + "limits: {remaining: X-Left, reset: X-Reset, reset_is: seconds}\n"
+
+
+def limits():
+    def answer(path, query, headers, body):
+        if len(s.asked) == 2:
+            return 429, {"Retry-After": "1"}, {}
+        return 200, {}, {"items": [query["p"]] if int(query["p"]) < 3 else []}
+
+    s, w = Server(answer), world(LIMITED)
+    ended, d = run(w, base=s.base)
+    eq("limits: 429 is waited for, and asked again", ([a["query"]["p"] for a in s.asked], d.status),
+       (["1", "2", "2", "3"], "success"))
+    s.answer = lambda path, query, *_: (200, {"X-Left": "0", "X-Reset": "100000"} if query["p"] == "2" else {},
+                                        {"items": [query["p"]]})
+    s.asked.clear()
+    ended, d = run(w, base=s.base, pages=5)
+    eq("limits: beyond a day a header is not believed", len(s.asked), 5)
+    s.answer = lambda path, query, *_: (200, {"X-Left": "0", "X-Reset": "3600"} if query["p"] == "2" else {},
+                                        {"items": [query["p"]]})
+    s.asked.clear()
+    ended, d = run(w, base=s.base, pages=6)
+    eq("limits: none left for an hour: what was got is kept, nothing more is asked",
+       (len(s.asked), d.status, len(pages(d)), "wants a wait of 36" in d.raw.decode()), (2, "partial", 2, True))
+    s.answer = lambda *_: (429, {"Retry-After": "0"}, {})
+    s.asked.clear()
+    ended, d = run(w, base=s.base, pages=7)
+    eq("limits: who always says 429 is asked six times", (len(s.asked), d.status), (6, "failed"))
+
+
+# ---------------------------------------------------------------- requests
+
+def requests():
+    description = '''api: x
+url: "v1/{kind}/find"
+method: POST
+headers: {X-Who: "{target.org} {who}", X-Not: "{nobody}"}
+body: '{"q":"{q}","n":{n},"w":{who}}'
+arguments:
+  kind: {default: all}
+  q: {required: true}
+  n: {default: "5"}
+  who: {default: "{target.project}"}
+  nobody: {}
+'''
+    s, w = Server(lambda *_: (200, {}, {})), world(description)
+    ended, d = run(w, base=s.base + "base", q='a"b\\c\n', kind="../x?y#z")
+    a = s.asked[0]
+    eq("request: method and path; a value cannot leave its segment", (a["method"], a["target"]),
+       ("POST", "/base/v1/..%2Fx%3Fy%23z/find"))
+    eq("request: JSON stays JSON", json.loads(a["body"]), {"q": 'a"b\\c\n', "n": 5, "w": "water"})
+    eq("request: headers, and those that name nothing are left out",
+       (a["headers"].get("X-Who"), "X-Not" in a["headers"], a["headers"]["Content-Type"]),
+       ("acme water", False, "application/json"))
+    run(w, base=s.base, q="x", n='1,"admin":true', who="x")
+    eq("request: what is no number becomes a text", json.loads(s.asked[1]["body"])["n"], '1,"admin":true')
+    ended, d = run(w, base=s.base, q="x", who="a\r\nX-Evil: 1")
+    eq("request: no line break in a header", (len(s.asked), d.status if d else None), (2, "failed"))
+    ended, _ = run(w, base=s.base, q="x", knd="y")
+    ok("request: an unknown argument, with the nearest", ended.code == 3 and 'did you mean "kind"' in ended.err, ended)
+    ended, _ = run(w, "y", base=s.base)
+    ok("request: an unknown API", ended.code == 3 and 'there is no API "y"' in ended.err, ended)
+
+
+def identities():
+    """The same question is the same run; the description is no part of it."""
+    s, w = Server(lambda *_: (200, {}, {"items": [1]})), world(PAGE + "arguments: {q: {}}\n")
+    crawl = w.crawl("twice", {"collector": "api", "args": {"api": "x", "base": s.base, "q": "a", "pages": 1}},
+                    {"collector": "api", "args": {"q": "a", "pages": 1, "base": s.base, "api": "x"}},
+                    {"collector": "api", "args": {"api": "x", "base": s.base, "with": {"q": "a"}, "pages": 1}},
+                    {"collector": "api", "args": {"api": "x", "base": s.base, "q": "b", "pages": 1}})
+    ended = w.tl("run", crawl)
+    eq("identity: three of four lines are one", len(w.runs(ended.root, "collector = 'api'")), 2)
+    d = w.documents(ended.root)
+    payload = next(x.d["payload"] for x in d if x.collector == "api")
+    eq("identity: a document says how it was asked", (payload["with"] in ({"q": "a"}, {"q": "b"}),
+       payload["description"]["pages"]["by"]), (True, "page"))
+
+
+def descriptions():
+    for text, words in (
+            ("api: x\nbas: http://a/\n", "x.yml:2:1: unknown key 'bas'; did you mean 'base'?"),
+            ("api: x\nquery: {q: \"{querry}\"}\narguments: {query: {}}\n", "x.yml:2:12: {querry} is not known; did you mean {query}?"),
+            ("api: x\nurl: /a\n", "x.yml:2:6: 'url' is put behind 'base'"),
+            ("api: x\npages: {by: next}\n", "'at' is missing"),
+            ("api: x\nheaders: {Authorization: Bearer abc}\n", "a credential must not stand here"),
+            ("api: x\narguments: {pages: {}}\n", "'pages' is an argument that every API has"),
+            ("api: x\nitems: items\n", "wants a JSON pointer"),
+            ("api: x\nsecret: {as: query}\n", "needs its 'name'"),
+            ("api: x\nsecret: {as: oauth2}\n", "needs 'token_url' and 'client_id'")):
+        w = world(text)
+        ended, _ = run(w, base="http://127.0.0.1:9/")
+        ok(f"description: {words[:40]}", ended.code == 3 and words in ended.err, ended)
+    w = world()
+    ended = w.tl("plugins", "show", "api")
+    ok("plugins show api lists the descriptions with their arguments", ended.code == 0 and "crossref" in ended.out and
+       "namespace" in ended.out, ended)
+
+
+# ---------------------------------------------------------------- secrets
+
+def secret_world(kind):
+    config = ""
+    w = world(f"api: x\nquery: {{q: a, p: \"{{page}}\"}}\nitems: /items\npages: {{by: page}}\n{kind}", env={"KEY": SECRET})
+    return w, lambda *origins: w.configure(f"apis: [apis]\nsecrets:\n  KEY: {{env: KEY, origins: [{', '.join(origins)}]}}\n" + config)
+
+
+def forms_of(secret, user="bob"):
+    return [secret.encode(), base64.b64encode(f"{user}:{secret}".encode()), b"s3cr3t%2Fkey", b"s3cr3t\\/key", b"s3cr3t"]
+
+
+def leaks(w):
+    """Files of the lake and the catalog in which the secret stands, in any spelling."""
+    files = [w.lake / f for f in w.files()] + [w.catalog, *w.dir.glob("catalog.db-*")]
+    return [str(f) for f in files if any(x in f.read_bytes() for x in forms_of(SECRET))]
+
+
+def secrets():
+    echo = lambda path, query, headers, body: (200, {"X-Echo": (headers.get("Authorization") or headers.get("X-Key") or
+        query.get("key") or "").replace("\r", "")}, {"items": [query["p"]] if int(query["p"]) < 2 else [], "you_sent": [
+            dict(headers.items()), s.asked[-1]["target"], unquote(s.asked[-1]["target"])]})
+    for name, kind, seen in (
+            ("header", "secret: {as: header, name: X-Key}", lambda a: a["headers"].get("X-Key")),
+            ("query", "secret: {as: query, name: key}", lambda a: a["query"].get("key")),
+            ("bearer", "secret: {as: bearer}", lambda a: (a["headers"].get("Authorization") or "")[7:]),
+            ("basic", "secret: {as: basic, user: bob}", lambda a: base64.b64decode(
+                (a["headers"].get("Authorization") or "")[6:]).decode().partition(":")[2])):
+        w, configure = secret_world(kind)
+        s = Server(echo)
+        configure(s.base[:-1])
+        ended, d = run(w, base=s.base, secret="KEY")
+        eq(f"secret as {name}: the server gets it with every page", [seen(a) for a in s.asked], [SECRET] * 3)
+        none(f"secret as {name}: it stands nowhere, though the server repeats it", leaks(w))
+        ok(f"secret as {name}: the answer says what was struck out", ended.code == 0 and
+           pages(d)[0][0]["metadata"]["http"].get("struck_out", 0) > 0, ended, pages(d)[:1])
+        configure("https://elsewhere.example")
+        s.asked.clear()
+        run(w, base=s.base, secret="KEY", pages=1)
+        ok(f"secret as {name}: not to an origin that it is not bound to", s.asked and all(
+            SECRET not in unquote(json.dumps(a)) and not seen(a) for a in s.asked), s.asked)
+    w, configure = secret_world("secret: {as: query, name: key}")
+    ended, _ = run(w, base="http://127.0.0.1:9/")
+    ok("secret: one that is wanted is missed before anything is asked", ended.code == 3 and
+       "wants a credential" in ended.err, ended)
+
+
+def redirects():
+    """A server that sends its own parameters back; and one that sends elsewhere."""
+    w, configure = secret_world("secret: {as: query, name: key}")
+    s = Server(lambda path, query, headers, body: (302, {"Location": "/moved" + s.asked[-1]["target"][1:]}, "") if
+               path == "/" else (200, {}, {"items": []}))
+    configure(s.base[:-1])
+    ended, d = run(w, base=s.base, secret="KEY", pages=1)
+    eq("redirect: the parameter goes along once", [a["target"].count("key=") for a in s.asked], [1, 1])
+    eq("redirect: and is right", s.asked[1]["query"]["key"], SECRET)
+    none("redirect: it stands nowhere", leaks(w))
+    other = Server(lambda *_: (200, {}, {"items": []}))
+    s.answer = lambda *_: (302, {"Location": other.base}, "")
+    s.asked.clear()
+    run(w, leash="{hosts: ['127.0.0.1']}", base=s.base, secret="KEY", pages=2)
+    ok("redirect: to another origin it does not go", s.asked and all("key" not in a["query"] for a in other.asked),
+       other.asked)
+
+
+def oauth2():
+    kind = "secret: {as: oauth2, token_url: 'https://login.example/', client_id: trotline, scope: read}"
+    w, configure = secret_world(kind)
+
+    def answer(path, query, headers, body):
+        if path == "/token":
+            return 200, {}, {"access_token": "t0k3n-of-the-hour", "token_type": "Bearer", "expires_in": 3600}
+        return 200, {}, {"items": [query["p"]] if query["p"] == "0" else [], "you_sent": headers.get("Authorization")}
+
+    s = Server(answer)
+    configure(s.base[:-1])
+    ended, d = run(w, base=s.base, token_url=s.base + "token", secret="KEY")
+    eq("oauth2: a token, then pages with it", [a["path"] for a in s.asked], ["/token", "/", "/"])
+    token = s.asked[0]
+    eq("oauth2: client credentials in the body", (token["method"], {k: v[0] for k, v in parse_qs(token["body"]).items()}),
+       ("POST", {"grant_type": "client_credentials", "client_id": "trotline", "client_secret": SECRET, "scope": "read"}))
+    eq("oauth2: the token is shown", [a["headers"].get("Authorization") for a in s.asked[1:]],
+       ["Bearer t0k3n-of-the-hour"] * 2)
+    none("oauth2: neither stands anywhere", leaks(w) + [str(f) for f in w.files() if b"t0k3n" in (w.lake / f).read_bytes()])
+    s.answer = lambda *_: (400, {}, {"error": "invalid_client"})
+    ended, d = run(w, base=s.base, token_url=s.base + "token", secret="KEY", pages=1)
+    ok("oauth2: no token is told", d.status == "failed" and "gave no token" in d.raw.decode(), d and d.d)
+
+
+# ---------------------------------------------------------------- XML
+
+def xml():
+    description = 'api: x\nanswer: xml\nquery: {s: "{cursor}"}\nitems: /r:list/r:record\nerror: /list/error\n' \
+                  "pages: {by: cursor, at: /list/resume, total: /list/total}\n"
+    w = world(description.replace("r:", ""))
+
+    def answer(path, query, headers, body):
+        at = query.get("s")
+        more = "<r:resume a='>'>a&amp;b&#x2f;&#99;</r:resume>" if at is None else "<r:resume/>"
+        return 200, {"Content-Type": "text/xml"}, (
+            "<?xml version='1.0'?><!-- <record> --><r:list xmlns:r='urn:r'><r:total>3</r:total>" +
+            ("<r:record><x><record/></x></r:record><r:record/>" if at is None else
+             "<r:record><![CDATA[</r:list>]]></r:record>") + more + "</r:list>")
+
+    s = Server(answer)
+    ended, d = run(w, base=s.base)
+    eq("xml: the next page by an element's text, unescaped", [a["query"].get("s") for a in s.asked], [None, "a&b/c"])
+    eq("xml: elements at the path, and nowhere else", [about["items"] for _, about in pages(d)], [2, 1])
+    eq("xml: the answer is as it came", original(pages(d)[0][0], d.raw).startswith(b"<?xml version='1.0'?><!--"), True)
+    for name, body in (("cut off", "<list><record>"), ("a document type with entities",
+                       "<!DOCTYPE l [<!ENTITY a 'b'>]><list/>"), ("too deep", "<a>" * 1000), ("text", "no")):
+        s.answer = lambda *_: (200, {"Content-Type": "text/xml"}, body)
+        ended, d = run(w, base=s.base)
+        ok(f"xml: {name} is refused", d.status == "failed" and "is no XML" in d.raw.decode(), d and d.d.get("error"))
+    s.answer = lambda *_: (200, {"Content-Type": "text/xml"}, "<list><error>go away</error></list>")
+    ended, d = run(w, base=s.base)
+    ok("xml: an error is told", d.status == "failed" and "go away" in d.raw.decode())
+
+
+main(mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, limits,
+     requests, identities, descriptions, secrets, redirects, oauth2, xml)
