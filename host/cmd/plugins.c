@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "engine/args_value.h"
+#include "engine/config_apis.h"
 
 /* ---- small tables of text */
 
@@ -187,6 +188,23 @@ static void names_row(struct grid *g, const char *title, char *const *name) {
         add_row(g, (const char *[]){title, list.data});
 }
 
+/* Descriptions that it goes by: what each asks, and the arguments that it has beside those of the collector. */
+static void api_rows(struct grid *g, const struct config_apis *apis) {
+    if (!apis)
+        return;
+    add_row(g, (const char *[]){"", NULL, NULL, NULL});
+    add_row(g, (const char *[]){"API", "ARGUMENT", "DEFAULT", "HELP"});
+    for (size_t i = 0; i < apis->count; i++) {
+        const struct config_api *api = &apis->api[i];
+        add_row(g, (const char *[]){api->name, NULL, NULL, api->about});
+        add_row(g, (const char *[]){NULL, "base", api->base ? api->base : "required", NULL});
+        for (size_t k = 0; k < api->argument_count; k++)
+            add_row(g, (const char *[]){NULL, api->argument[k].name,
+                                        api->argument[k].required ? "required" : api->argument[k].dflt,
+                                        api->argument[k].about});
+    }
+}
+
 static void show_table(const struct plugin *p, FILE *out) {
     static const char *const kinds[] = {[TL_SIMPLE] = "simple", [TL_PAGED] = "paged", [TL_KEY_VALUE] = "key_value"};
     struct grid head = {.columns = 2}, body = {.columns = 4};
@@ -213,6 +231,7 @@ static void show_table(const struct plugin *p, FILE *out) {
     for (size_t i = 0; i < p->dataset_count; i++)
         add_row(&body, (const char *[]){p->dataset[i].name, kinds[p->dataset[i].kind], p->dataset[i].tags,
                                         p->dataset[i].help});
+    api_rows(&body, p->apis);
     print_grid(&body, out);
 }
 

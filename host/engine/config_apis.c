@@ -165,7 +165,7 @@ static const struct schema_key api_keys[] = {
     {"about", SCHEMA_TEXT, 0, OF(about), .min = 1, .max = 1000, .help = "one line for readers"},
     {"base", SCHEMA_TEXT, 0, OF(base), .min = 1, .max = URL_LONG, .check = check_url,
      .help = "where the API is; without it a line must say it"},
-    {"url", SCHEMA_TEXT, 0, OF(url), .min = 0, .max = URL_LONG, .dflt = "", .check = check_relative,
+    {"url", SCHEMA_TEXT, 0, OF(url), .min = 0, .max = URL_LONG, .check = check_relative,
      .help = "path below base, a template"},
     {"query", SCHEMA_OBJECT, 0, OF(query), .check = check_texts,
      .help = "parameters, templates; one that names what is not given is left out"},

@@ -69,13 +69,24 @@ static int count_items(struct api *a, const struct tl_response *res, int64_t *it
     return TL_OK;
 }
 
+/* One value and nothing behind it. */
+static bool is_json(struct api *a, struct tl_span body) {
+    struct tl_json v;
+    if (a->run->host->json(a->run, body, "", &v))
+        return false;
+    for (const char *c = v.raw.ptr + v.raw.len; c < body.ptr + body.len; c++)
+        if (!memchr(" \t\r\n", *c, 4))
+            return false;
+    return true;
+}
+
 static int check_answer(struct api *a, const struct tl_response *res) {
     struct tl_json v;
     const char *pointer = api_says(a, "/error"), *said = NULL;
     if (res->truncated)
         return tl_fail(a->run, TL_FAILED, "the answer of %.300s is longer than %zu bytes; the rest was not read",
                        res->url, res->body.len);
-    if (a->answer == API_JSON && a->run->host->json(a->run, res->body, "", &v))
+    if (a->answer == API_JSON && !is_json(a, res->body))
         return tl_fail(a->run, TL_FAILED, "the answer of %.300s is no JSON", res->url);
     if (a->answer == API_JSON && pointer && a->run->host->json(a->run, res->body, pointer, &v) == TL_OK &&
         v.type != TL_JSON_NULL) {

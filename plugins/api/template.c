@@ -65,7 +65,8 @@ static int add_json(struct api *a, struct api_text *t, const char *value) {
     }
     if (inside)
         api_add(t, quoted + 1, strlen(quoted) - 2);
-    else if (a->run->host->json(a->run, text, "", &v) == TL_OK && (v.type == TL_JSON_NUMBER || v.type == TL_JSON_BOOL))
+    else if (a->run->host->json(a->run, text, "", &v) == TL_OK && v.raw.len == text.len &&
+             (v.type == TL_JSON_NUMBER || v.type == TL_JSON_BOOL))
         api_add(t, v.raw.ptr, v.raw.len);
     else
         add_text(t, quoted);

@@ -78,7 +78,7 @@ def run(w, name="x", leash=None, **args):
 def pages(document):
     """[(data, metadata.api)] of the answers."""
     data = document.dataset("answers") if document else None
-    return [(p, p["metadata"]["api"]) for p in data["pages"]] if data else []
+    return [(p, p["metadata"]["api"]) for p in data["pages"].values()] if data else []
 
 
 def ends(document):
@@ -497,9 +497,9 @@ def oauth2():
 # ---------------------------------------------------------------- XML
 
 def xml():
-    description = 'api: x\nanswer: xml\nquery: {s: "{cursor}"}\nitems: /r:list/r:record\nerror: /list/error\n' \
+    description = 'api: x\nanswer: xml\nquery: {s: "{cursor}"}\nitems: /list/record\nerror: /list/error\n' \
                   "pages: {by: cursor, at: /list/resume, total: /list/total}\n"
-    w = world(description.replace("r:", ""))
+    w = world(description)
 
     def answer(path, query, headers, body):
         at = query.get("s")
