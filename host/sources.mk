@@ -169,11 +169,13 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_schema.c \
 	host/store/sqlite_scope.c \
 	host/store/sqlite_tables.c \
+	host/store/sqlite_targets.c \
 	host/store/sqlite_track.c \
 	host/store/sqlite_url_map.c \
 	host/store/sqlite_urls.c \
 	host/store/store.h \
 	host/store/tables.h \
+	host/store/targets.h \
 	host/store/tracked.h \
 	host/fanin/context.c \
 	host/fanin/context.h \
@@ -216,6 +218,8 @@ host_libhost_a_SOURCES += \
 	host/engine/config_schema.c \
 	host/engine/config_schema.h \
 	host/engine/config_set.c \
+	host/engine/config_target.c \
+	host/engine/config_target.h \
 	host/engine/config_types.c \
 	host/engine/config_types.h \
 	host/engine/confine.c \
@@ -234,6 +238,9 @@ host_libhost_a_SOURCES += \
 	host/engine/delta.h \
 	host/engine/delta_replay.c \
 	host/engine/delta_replay.h \
+	host/engine/discover.c \
+	host/engine/discovery.c \
+	host/engine/discovery.h \
 	host/engine/elf.c \
 	host/engine/elf.h \
 	host/engine/field.c \
@@ -332,6 +339,9 @@ host_libhost_a_SOURCES += \
 	host/engine/table_record.h \
 	host/engine/tagset.c \
 	host/engine/tagset.h \
+	host/engine/targets.c \
+	host/engine/targets.h \
+	host/engine/targets_promote.c \
 	host/engine/tracker.c \
 	host/engine/tracker.h \
 	host/engine/tracker_redis.c \
@@ -349,6 +359,8 @@ host_libhost_a_SOURCES += \
 	host/engine/worker_messages.c \
 	host/engine/worker_report.c \
 	host/engine/worker_services.c \
+	host/cmd/candidates.c \
+	host/cmd/candidates.h \
 	host/cmd/cat.c \
 	host/cmd/check.c \
 	host/cmd/cmd.c \
@@ -393,18 +405,21 @@ host_libhost_a_SOURCES += \
 	host/cmd/probe.c \
 	host/cmd/probe.h \
 	host/cmd/probe_parsers.c \
+	host/cmd/promote.c \
 	host/cmd/rebuild.c \
 	host/cmd/refine.c \
 	host/cmd/restore.c \
 	host/cmd/retry.c \
 	host/cmd/run.c \
 	host/cmd/run.h \
+	host/cmd/run_due.c \
 	host/cmd/run_tell.c \
 	host/cmd/show.c \
 	host/cmd/stop.c \
 	host/cmd/table.c \
 	host/cmd/tables.c \
 	host/cmd/tables.h \
+	host/cmd/targets.c \
 	host/cmd/track.c \
 	host/cmd/url.c \
 	host/cmd/url.h \

@@ -6,6 +6,7 @@
 
 extern const struct command cmd_run, cmd_crawl;
 extern const struct command cmd_retry, cmd_stop;
+extern const struct command cmd_targets, cmd_promote;
 extern const struct command cmd_ls, cmd_show, cmd_cat, cmd_lineage, cmd_diff, cmd_links;
 extern const struct command cmd_plugins; /* plugins_cmd.c */
 extern const struct command cmd_verify, cmd_rebuild, cmd_doctor;

@@ -319,6 +319,35 @@ static int diff(struct diff *d, char **root, bool exit_code) {
     return diff_out_end(&d->out, exit_code);
 }
 
+static void release(struct diff *d) {
+    for (size_t i = 0; i < 2; i++) {
+        arena_free(&d->side[i].arena);
+        free(d->side[i].entry);
+        hash_free(d->side[i].hash);
+    }
+    buf_free(&d->out.text);
+}
+
+int diff_count(struct store *s, struct lake *lake, const char *before, const char *after, int64_t change[DIFF_CHANGES],
+               struct fail *why) {
+    const char *const root[] = {before, after};
+    struct diff d = {.open = {.store = s, .lake = lake}};
+    int rc = TL_OK;
+    for (size_t i = 0; i < 2 && !rc; i++) {
+        d.side[i].store = s;
+        snprintf(d.side[i].root, sizeof d.side[i].root, "%s", root[i]);
+        rc = read_side(&d.side[i], &d.why);
+    }
+    if (!rc)
+        rc = merge(&d, 0);
+    for (size_t i = 0; i < DIFF_CHANGES; i++)
+        change[i] = d.out.change[i];
+    release(&d);
+    if (rc && why)
+        *why = d.why;
+    return rc;
+}
+
 static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
     static const struct option longs[] = {{"exit-code", no_argument, NULL, 'x'},
                                           {"items", no_argument, NULL, 'i'},
@@ -349,12 +378,7 @@ static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
         code = diff_rows(&d.open, g, argv + optind, type, d.out.format, exit_code);
     else if (!code)
         code = diff(&d, argv + optind, exit_code);
-    for (size_t i = 0; i < 2; i++) {
-        arena_free(&d.side[i].arena);
-        free(d.side[i].entry);
-        hash_free(d.side[i].hash);
-    }
-    buf_free(&d.out.text);
+    release(&d);
     cmd_close(&d.open);
     return code;
 }

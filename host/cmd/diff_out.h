@@ -29,4 +29,7 @@ int diff_out_end(struct diff_out *d, bool exit_code);
  */
 int diff_rows(struct cmd_open *o, const struct cmd_globals *g, char **root, const char *type, enum cmd_format format,
               bool exit_code);
+/* diff.c: what changed in the documents of two crawls, in numbers only. */
+int diff_count(struct store *s, struct lake *lake, const char *before, const char *after, int64_t change[DIFF_CHANGES],
+               struct fail *why);
 #endif

@@ -205,6 +205,36 @@ static int begin(struct running *r) {
     return lock_root(r, &why) ? cmd_fail(&why, EXIT_DISK) : 0;
 }
 
+/* ---- the turn of a target */
+
+/* 0: it is still due. What is said of the catalog is what counts, now that nobody else can carry this crawl out. */
+static int take_turn(struct running *r) {
+    struct targets_due due;
+    if (!r->turn)
+        return 0;
+    if (targets_due(r->open.store, r->turn->target, &due)) {
+        struct fail why = FAIL_INIT;
+        fail_set(&why, TL_FAILED, "cannot ask the catalog when '%s' is due", r->crawl.name);
+        return cmd_fail(&why, EXIT_INTERNAL);
+    }
+    return targets_is_due(&due, r->turn->now_us) ? 0 : RUN_SKIPPED;
+}
+
+/* It had its turn; and of a promoted one, where it comes from. Before the crawl is closed, for its record has the edge.
+ */
+static int keep_turn(struct running *r, struct fail *why) {
+    int rc = r->turn && r->root.root ? store_begin(r->open.store, why) : TL_OK;
+    if (rc || !r->turn || !r->root.root)
+        return rc;
+    rc = store_target_turn_put(r->open.store, r->crawl.name, r->turn->now_us);
+    if (!rc && r->turn->target->from_run)
+        rc = store_edge_put(r->open.store, r->turn->target->from_run, r->root.root, STORE_PROMOTED);
+    if (!rc)
+        return store_commit(r->open.store, why);
+    store_rollback(r->open.store);
+    return fail_set(why, rc, "the turn of '%s' cannot be written to the catalog", r->crawl.name);
+}
+
 /* ---- the whole */
 
 static int drive(struct running *r) {
@@ -226,6 +256,8 @@ static int drive(struct running *r) {
             printf("%s\n", r->root_id);
         return cmd_fail(&why, EXIT_INTERNAL);
     }
+    if (keep_turn(r, &why))
+        return cmd_fail(&why, EXIT_INTERNAL);
     if (run_is_over(r))
         rc = close_crawl(r->open.store, r->open.lake, &r->root, run_end_word(r), &why);
     else {
@@ -256,8 +288,10 @@ static int run_it(struct running *r) {
     if (r->o->plan)
         return plan_print(&r->open.config, &r->crawl, &r->open.plugins, r->o->format, stdout);
     if (r->crawl.lock && lock_crawl(r->open.config.catalog, r->crawl.name, &r->lock_fd, &why))
-        return cmd_fail(&why, EXIT_DISK);
+        return r->turn && why.exit_code == EXIT_LOCKED ? RUN_SKIPPED : cmd_fail(&why, EXIT_DISK);
     rc = cmd_open(&r->open, r->g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
+    if (!rc)
+        rc = take_turn(r);
     if (!rc)
         rc = begin(r);
     if (!rc)
@@ -285,21 +319,34 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
                                           {"set", required_argument, NULL, OPT_SET},
                                           {"fail-on", required_argument, NULL, OPT_FAIL_ON},
                                           {"relax", no_argument, NULL, OPT_RELAX},
+                                          {"due", no_argument, NULL, OPT_DUE},
+                                          {"now", required_argument, NULL, OPT_NOW},
                                           {"output", required_argument, NULL, 'o'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
     struct run_options o = {0};
     struct running r = {.g = g, .o = &o};
     struct fail why = FAIL_INIT;
+    int64_t now_us = 0;
+    bool due = false;
     int c, rc;
     while ((c = cmd_option(argc, argv, "o:h", longs)) != 0) {
         if (c == CMD_HELP)
             return EXIT_DONE;
         if (c == CMD_USAGE)
             return EXIT_USAGE;
-        if ((rc = run_option("run", c, &o)))
+        if (c == OPT_NOW && (time_parse(span_of(optarg), &now_us) || now_us <= 0))
+            return cmd_usage("run", "--now takes a time such as 2026-11-30T06:00:00Z, not '%s'", optarg);
+        due = due || c == OPT_DUE;
+        if (c != OPT_NOW && c != OPT_DUE && (rc = run_option("run", c, &o)))
             return rc;
     }
+    if (due)
+        return argc > optind || o.plan || o.resume || o.set_count
+                   ? cmd_usage("run", "--due carries out targets: it takes no crawl file, no --plan, --resume or --set")
+                   : run_due(g, &o, now_us);
+    if (now_us)
+        return cmd_usage("run", "--now goes with --due");
     if (argc - optind != 1)
         return cmd_usage("run", optind == argc ? "which crawl? Name a crawl file" : "one crawl file at a time");
     if (strncmp(argv[optind], "http://", 7) == 0 || strncmp(argv[optind], "https://", 8) == 0)
@@ -311,10 +358,13 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
 }
 
 const struct command cmd_run = {
-    "run", "run a crawl from start to end, or go on with one", run_main, "[OPTION]... CRAWL.yml",
+    "run", "run a crawl from start to end, or go on with one", run_main, "[OPTION]... CRAWL.yml | --due",
     "Puts out the lines of a crawl file, follows what they lead to as far as the leash allows, and\n"
     "leaves documents in the lake and a graph in the catalog.\n"
     "\n"
+    "      --due              instead of a crawl file: carry out the targets that are due (trotline targets), one\n"
+    "                         after the other, and nothing else; what cron calls every few minutes\n"
+    "      --now TIME         with --due: take this for the time\n"
     "      --plan             print the bound on its size (and what earlier crawls took); fetch nothing\n"
     "      --resume ROOT      go on with an interrupted crawl; `auto`: the newest unfinished one of this\n"
     "                         name, else begin a new one (what cron uses)\n"
@@ -330,4 +380,5 @@ const struct command cmd_run = {
     "  trotline run kayaking.yml\n"
     "  trotline run kayaking.yml --plan\n"
     "  trotline run kayaking.yml --resume auto --fail-on any\n"
-    "  trotline run kayaking.yml --set leash.depth=2 -o jsonl\n"};
+    "  trotline run kayaking.yml --set leash.depth=2 -o jsonl\n"
+    "  trotline -q run --due\n"};

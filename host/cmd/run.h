@@ -3,6 +3,7 @@
 #define TROTLINE_CMD_RUN_H
 #include "cmd/cmd.h"
 #include "engine/super.h"
+#include "engine/targets.h"
 
 enum fail_on { FAIL_ON_LINE, FAIL_ON_ANY, FAIL_ON_PERCENT, FAIL_ON_ROOT, FAIL_ON_LEASH, FAIL_ON_NEVER };
 struct run_options {
@@ -15,8 +16,14 @@ struct run_options {
     const char **set;
     size_t set_count;
 };
+struct run_turn { /* of a target: the crawl is carried out if that is still due when its lock is held */
+    const struct targets_entry *target;
+    int64_t now_us;
+};
+enum { RUN_SKIPPED = -1 }; /* instead of an exit code: another has it, or has just done it */
 struct running {
     const struct cmd_globals *g;
+    const struct run_turn *turn; /* or NULL */
     const struct run_options *o;
     struct cmd_open open;
     struct crawl crawl;
@@ -34,6 +41,8 @@ enum {
     OPT_SET,
     OPT_FAIL_ON,
     OPT_RELAX,
+    OPT_DUE,
+    OPT_NOW,
     OPT_DEPTH,
     OPT_FANOUT,
     OPT_RUNS,
@@ -51,8 +60,10 @@ static inline bool run_is_over(const struct running *r) {
 }
 /* The options that run and crawl share; 0 when taken, else what cmd_option gave or an exit code. */
 int run_option(const char *command, int c, struct run_options *o);
-/* r->g, r->o and r->crawl are given; releases all of r. The exit code. */
+/* r->g, r->o and r->crawl are given; releases all of r. The exit code, or with a turn RUN_SKIPPED. */
 int run_and_release(struct running *r);
+/* run_due.c: carries out what is due at that time (0: now). The exit code. */
+int run_due(const struct cmd_globals *g, const struct run_options *o, int64_t now_us);
 /* run_tell.c */
 void run_tell_one(void *ctx, const struct super_finished *f); /* a line of -o jsonl */
 const char *run_end_word(const struct running *r);

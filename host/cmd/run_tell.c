@@ -166,7 +166,9 @@ static void say_closing(const struct running *r, int code) {
     char elapsed[TIME_TEXT];
     AUTO_BUF struct buf resume = BUF_INIT, waits = BUF_INIT, cause = BUF_INIT;
     time_duration_text(r->sum.elapsed_us, elapsed);
-    if (r->crawl.file)
+    if (r->turn)
+        buf_text(&resume, "trotline run --due");
+    else if (r->crawl.file)
         buf_printf(&resume, "trotline run %s --resume %s", r->crawl.file, r->root_id);
     else
         buf_printf(&resume, "trotline crawl --resume %s", r->root_id);

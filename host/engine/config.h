@@ -59,6 +59,10 @@ struct config {
     } fetch;
     struct config_convert convert;
     const char *const *apis; /* folders with descriptions of APIs, absolute, NULL-ended; NULL: none */
+    struct {
+        const char *folder, *rules; /* absolute; folder NULL: `targets` beside the file; rules NULL: those built in */
+        int64_t promotions;         /* by reactions, in 24 hours */
+    } targets;
     const struct config_collector *collector;
     size_t collector_count;
     const struct config_secret *secret;
@@ -102,6 +106,7 @@ struct crawl {
     struct arena arena;
     const char *file;                          /* as named on the command line; NULL: made by `crawl URL` */
     const char *name, *org, *project, *target; /* org, project, target may be NULL */
+    const char *url;                           /* where to begin with the target, or NULL */
     struct leash leash;                        /* defaults, then what the file says */
     struct crawl_line *line;
     size_t line_count;

@@ -40,6 +40,7 @@ static const struct schema_key target_keys[] = {
     {"project", SCHEMA_TEXT, 0, offsetof(struct crawl, project), .min = 1, .max = NAME_BYTES,
      .help = "the project; a level of the path"},
     {"name", SCHEMA_TEXT, 0, offsetof(struct crawl, target), .min = 1, .max = NAME_BYTES, .help = "what is watched"},
+    {"url", SCHEMA_TEXT, 0, offsetof(struct crawl, url), .min = 1, .max = 4096, .help = "where to begin with it"},
     {0},
 };
 static const struct schema target = {.what = "a target", .key = target_keys};
@@ -60,7 +61,8 @@ static const struct schema_key line_keys[] = {
     {"collector", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_LINE(collector), .min = 1, .max = 64, .check = check_collector,
      .help = "who fetches it, such as http"},
     {"args", SCHEMA_OBJECT, SCHEMA_LATER, OF_LINE(args), .check = check_args,
-     .help = "the collector's arguments; {target.name}, {target.org}, {target.project} and {crawl} are filled in"},
+     .help = "the collector's arguments; {target.name}, {target.url}, {target.org}, {target.project} and {crawl} are "
+             "filled in"},
     {"leash", SCHEMA_MAP, 0, OF_LINE(leash), .of = &schema_leash,
      .help = "for this line; it can only tighten the crawl's"},
     {"name", SCHEMA_TEXT, 0, OF_LINE(name), .min = 1, .max = NAME_BYTES,
@@ -245,8 +247,8 @@ struct filler {
 /* The value of a name in braces, which begins at `at`; *len: with its braces. TL_NOTFOUND: not ours, it stays as it is.
  */
 static int lookup(const struct filler *f, const struct yaml_node *n, const char *at, size_t *len, const char **value) {
-    const char *const words[] = {"target.name", "target.org", "target.project", "crawl"};
-    const char *const values[] = {f->crawl->target, f->crawl->org, f->crawl->project, f->crawl->name};
+    const char *const words[] = {"target.name", "target.url", "target.org", "target.project", "crawl"};
+    const char *const values[] = {f->crawl->target, f->crawl->url, f->crawl->org, f->crawl->project, f->crawl->name};
     char word[32];
     size_t inner = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz._");
     if (at[1 + inner] != '}' || inner >= sizeof word)
@@ -395,6 +397,15 @@ static int check_fanin(struct schema_reader *r, const struct yaml_node *root, co
     return TL_OK;
 }
 
+int config_crawl_tree(struct schema_reader *r, const struct yaml_node *root, struct crawl *out) {
+    int rc = schema_read(r, &schema_crawl, root, out);
+    if (!rc)
+        rc = check_fanin(r, root, out);
+    if (!rc)
+        rc = keep_tree(r, root, out);
+    return rc ? rc : finish_entries(r, root, out);
+}
+
 static int fill(struct schema_reader *r, struct tl_span text, const char *const *set, size_t n, struct crawl *out) {
     struct yaml_node *root;
     int rc = yaml_parse(r->arena, out->file, text, &root, r->err);
@@ -405,17 +416,11 @@ static int fill(struct schema_reader *r, struct tl_span text, const char *const 
     if (!rc && root->kind != YAML_MAP)
         rc = yaml_fail(r->err, root, "a crawl file is a map of keys and values, such as crawl: NAME");
     if (!rc)
-        rc = schema_read(r, &schema_crawl, root, out);
-    if (!rc)
-        rc = check_fanin(r, root, out);
-    if (!rc)
-        rc = keep_tree(r, root, out);
-    if (!rc)
-        rc = finish_entries(r, root, out);
+        rc = config_crawl_tree(r, root, out);
     return rc;
 }
 
-static void begin(struct crawl *out) {
+void config_crawl_begin(struct crawl *out) {
     memset(out, 0, sizeof *out);
     out->arena.max = ARENA_MAX;
     leash_defaults(&out->leash);
@@ -425,7 +430,7 @@ static int crawl_text(const char *file_name, const char *folder, struct tl_span 
                       size_t set_count, struct crawl *out, struct fail *why) {
     struct yaml_error err = {0};
     AUTO_FREE char *working = config_folder("");
-    begin(out);
+    config_crawl_begin(out);
     struct schema_reader r = {.arena = &out->arena, .err = &err, .folder = folder, .working = working};
     out->file = file_name ? arena_text(&out->arena, file_name, strlen(file_name)) : NULL;
     out->lock = true;
@@ -539,7 +544,7 @@ static int keep_urls(struct crawl *out) {
 
 int config_crawl_urls(const char *const *url, size_t n, const struct leash *leash, struct tl_span http_args,
                       struct crawl *out, struct fail *why) {
-    begin(out);
+    config_crawl_begin(out);
     if (!n || n > LINES_MAX)
         return fail_exit(why, TL_INVALID, EXIT_USAGE, "one to %d URLs are wanted", LINES_MAX);
     if (leash)

@@ -277,6 +277,22 @@ static const struct schema_key convert_keys[] = {
 };
 static const struct schema converting = {.what = "'convert'", .key = convert_keys};
 
+static int check_path_of(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    const char *path = NULL;
+    return check_file(r, n, at, &path);
+}
+
+static const struct schema_key targets_keys[] = {
+    {"folder", SCHEMA_TEXT, 0, FIELD(targets.folder), .min = 1, .max = TEXT_LONG, .check = check_path_of,
+     .help = "where the files of targets are, ID.yml; the folder targets beside this file when not given"},
+    {"rules", SCHEMA_TEXT, 0, FIELD(targets.rules), .min = 1, .max = TEXT_LONG, .check = check_path_of,
+     .help = "the file that says what counts as a candidate, and what is promoted by itself"},
+    {"promotions", SCHEMA_INT, 0, FIELD(targets.promotions), .min = 0, .max = 100000, .dflt = "10",
+     .help = "the most that reactions may promote in 24 hours, over all targets"},
+    {0},
+};
+static const struct schema targeting = {.what = "'targets'", .key = targets_keys};
+
 /* ---- collectors ---- */
 
 static int check_path(struct schema_reader *r, const struct yaml_node *n, void *at) {
@@ -447,6 +463,7 @@ static const struct schema_key config_keys[] = {
     {"convert", SCHEMA_MAP, 0, 0, .of = &converting, .help = "how documents become tables"},
     {"apis", SCHEMA_TEXTS, 0, FIELD(apis), .max = 100, .check = check_folders,
      .help = "folders with descriptions of APIs, before those that are built in"},
+    {"targets", SCHEMA_MAP, 0, 0, .of = &targeting, .help = "what is watched, and how what turns up comes to be watched"},
     {"tracked", SCHEMA_MAP, 0, 0, .of = &tracked, .help = "the tracked set"},
     {"shards", SCHEMA_LIST, 0, COUNTED(shard, shard_count), .min = 1, .max = 256, .of = &shards, .check = check_shards,
      .help = "where backups are kept, by the first byte of the owner's digest"},

@@ -105,4 +105,7 @@ int config_hosts(struct schema_reader *r, const struct yaml_node *root, struct c
 /* Refuses literal credentials in the `headers` of arguments or options. */
 int config_check_headers(struct schema_reader *r, const struct yaml_node *args);
 int config_object(struct schema_reader *r, const struct yaml_node *map, struct tl_span *out); /* as JSON in the arena */
+/* A crawl from a tree, in an arena of its own which the reader uses, too. After a fault: config_crawl_free. */
+void config_crawl_begin(struct crawl *out);
+int config_crawl_tree(struct schema_reader *r, const struct yaml_node *root, struct crawl *out);
 #endif

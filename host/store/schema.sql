@@ -325,6 +325,57 @@ CREATE TABLE link_row (
 CREATE INDEX link_row_urn ON link_row (urn, name);
 CREATE INDEX link_row_href ON link_row (href, name);
 
+CREATE TABLE candidate (
+    key INTEGER PRIMARY KEY, -- row number
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- 0 host, 1 url, 2 urn, 3 name
+    text TEXT NOT NULL,      -- what was found: HOST[:PORT], a canonical URL, an URN, a name
+    url TEXT,                -- where to begin with it, NULL: not known
+    UNIQUE (kind, text)
+) STRICT;
+
+-- A page that is fetched again is the same sighting, for its identity is that of the arguments.
+CREATE TABLE sighting (
+    candidate INTEGER NOT NULL REFERENCES candidate (key), -- what was seen
+    crawl TEXT NOT NULL,           -- name of the crawl, which is the id of its target
+    digest BLOB NOT NULL,          -- identity within the crawl of the run whose document has it, 16 bytes
+    run INTEGER NOT NULL REFERENCES run (key), -- the first such run
+    weight INTEGER NOT NULL,       -- what the rule says that it is worth; of several rules the largest
+    first_us INTEGER NOT NULL,     -- time of collection of its document
+    last_us INTEGER NOT NULL,      -- likewise of the newest
+    PRIMARY KEY (candidate, crawl, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sighting_page ON sighting (crawl, digest);
+
+CREATE TABLE discovered (
+    run INTEGER PRIMARY KEY REFERENCES run (key) -- whose document was looked at for candidates
+) STRICT;
+
+CREATE TABLE wanted (
+    candidate INTEGER NOT NULL REFERENCES candidate (key), -- what a reaction wants to be promoted
+    reaction TEXT NOT NULL,        -- its name
+    since_us INTEGER NOT NULL,     -- time it first did
+    PRIMARY KEY (candidate, reaction)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE promotion (
+    key INTEGER PRIMARY KEY, -- row number
+    id TEXT NOT NULL,        -- of the target that was made
+    kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- of the candidate, as there
+    what TEXT NOT NULL,      -- the candidate's text
+    yaml TEXT NOT NULL,      -- the target, as in a file of targets
+    run INTEGER REFERENCES run (key), -- run whose document it comes from, NULL: none is known
+    reaction TEXT,           -- name of the reaction that asked for it, NULL: somebody did by hand
+    at_us INTEGER NOT NULL,  -- time of the promotion
+    removed_us INTEGER NOT NULL DEFAULT 0 -- time it was taken back, 0: it holds
+) STRICT;
+CREATE UNIQUE INDEX promotion_id ON promotion (id) WHERE removed_us = 0;
+CREATE INDEX promotion_what ON promotion (kind, what);
+
+CREATE TABLE target_turn (
+    id TEXT PRIMARY KEY,     -- of a target
+    at_us INTEGER NOT NULL   -- time that `run --due` went by when it carried it out last
+) STRICT, WITHOUT ROWID;
+
 -- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
 -- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
 CREATE VIEW runs AS SELECT
@@ -466,6 +517,24 @@ CREATE VIEW tracked AS SELECT name, AT(done_us) AS completed_at, AT(added_us) AS
 FROM tracked_name;
 
 CREATE VIEW locks AS SELECT name, owner, token, AT(until_us) AS until_at FROM lock_row;
+
+CREATE VIEW candidates AS SELECT
+    c.key AS candidate_id, CASE c.kind WHEN 0 THEN 'host' WHEN 1 THEN 'url' WHEN 2 THEN 'urn' ELSE 'name' END AS kind, c.text, c.url,
+    n.weight * n.targets AS score, n.documents, n.targets, AT(n.first_us) AS first_seen_at, AT(n.last_us) AS last_seen_at,
+    (SELECT p.id FROM promotion p WHERE p.kind = c.kind AND p.what = c.text AND p.removed_us = 0) AS target,
+    (SELECT min(w.reaction) FROM wanted w WHERE w.candidate = c.key) AS wanted_by
+FROM candidate c JOIN (SELECT candidate, sum(weight) AS weight, count(*) AS documents, count(DISTINCT crawl) AS targets,
+    min(first_us) AS first_us, max(last_us) AS last_us FROM sighting GROUP BY candidate) n ON n.candidate = c.key;
+
+CREATE VIEW sightings AS SELECT
+    s.candidate AS candidate_id, s.crawl AS target, r.run_id, r.url, s.weight, AT(s.first_us) AS first_seen_at,
+    AT(s.last_us) AS last_seen_at
+FROM sighting s JOIN run r ON r.key = s.run;
+
+CREATE VIEW promotions AS SELECT
+    p.id AS target, CASE p.kind WHEN 0 THEN 'host' WHEN 1 THEN 'url' WHEN 2 THEN 'urn' ELSE 'name' END AS kind, p.what AS text,
+    r.run_id, p.reaction, AT(p.at_us) AS promoted_at, AT(p.removed_us) AS removed_at, p.yaml
+FROM promotion p LEFT JOIN run r ON r.key = p.run;
 
 CREATE VIEW contexts AS SELECT
     context_json ->> 'run_id' AS run_id, context_json ->> 'week' AS week, context_json ->> 'since' AS since_at,

@@ -89,6 +89,8 @@ static int change(struct store *s, const char *sql, int64_t a, int64_t b, int64_
 
 int sqlite_tables_anew(struct store *s, int64_t run) {
     int rc = change(s, "DELETE FROM refined WHERE run = ?1", run, 0, 0);
+    if (!rc)
+        rc = change(s, "DELETE FROM discovered WHERE run = ?1", run, 0, 0);
     return rc ? rc : change(s, "DELETE FROM converted WHERE run = ?1", run, 0, 0);
 }
 
@@ -236,6 +238,9 @@ int store_sources(struct store *s, const struct store_selection *which,
                    "?4)");
     if (which->unconverted)
         buf_text(&sql, " AND NOT EXISTS (SELECT 1 FROM converted v WHERE v.run = d.run)");
+    if (which->undiscovered)
+        buf_text(&sql, " AND EXISTS (SELECT 1 FROM converted v WHERE v.run = d.run) AND NOT EXISTS (SELECT 1 FROM "
+                       "discovered x WHERE x.run = d.run)");
     buf_text(&sql, which->unrefined ? " AND NOT EXISTS (SELECT 1 FROM refined f WHERE f.run = d.run AND f.type = ?5)"
                                     : " AND ?5 = 0");
     sqlite3_stmt *st = prepare(s, sql.data);

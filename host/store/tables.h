@@ -54,8 +54,9 @@ struct store_selection {
     int64_t root;               /* members of this crawl, results that it reused included; 0: all documents */
     int64_t since_us, until_us; /* collected then; 0: any time */
     bool unconverted;           /* only those that are not in item files yet */
-    const char *collector;      /* only of this one, or NULL */
-    int64_t unrefined;          /* only those that were not looked at for this type (key); 0: any */
+    bool undiscovered;     /* only those that are in item files, and were not looked at for candidates (targets.h) */
+    const char *collector; /* only of this one, or NULL */
+    int64_t unrefined;     /* only those that were not looked at for this type (key); 0: any */
 };
 /* In no order. */
 int store_sources(struct store *s, const struct store_selection *which,

@@ -1,0 +1,289 @@
+/* discover.c - documents are looked at for candidates, by evaluating types on their items as refine does.
+ *
+ * Invariant: who is killed at any point has marked no document whose candidates are not written; a document that is
+ * looked at again writes the same rows again, so nothing counts twice. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/times.h"
+#include "engine/discovery.h"
+#include "engine/item_rows.h"
+
+enum { HELD_MAX = 5000 }; /* finds that wait for their transaction */
+
+struct find {
+    int64_t run;
+    enum store_kind kind;
+    int64_t weight;
+    const char *reaction;
+    char *text, *url;
+};
+struct discovering {
+    struct store *store;
+    const struct discovery *d;
+    int64_t now_us;
+    struct discover_sums *sums;
+    struct fail *why;
+    int64_t *run; /* the documents that are looked at */
+    size_t runs, room;
+    struct find *held;
+    size_t count, held_room;
+    const struct types_type *type; /* whose rows come */
+    char result[UUID_TEXT];        /* the document of the last row, and its run */
+    int64_t result_run;
+    struct buf value, text, url;
+};
+
+/* ---- finds */
+
+static void drop(struct discovering *x) {
+    for (size_t i = 0; i < x->count; i++) {
+        free(x->held[i].text);
+        free(x->held[i].url);
+    }
+    x->count = 0;
+}
+
+static int write_held(struct discovering *x) {
+    int rc = x->count ? store_begin(x->store, x->why) : TL_OK;
+    if (rc || !x->count)
+        return rc;
+    for (size_t i = 0; i < x->count && !rc; i++) {
+        const struct find *f = &x->held[i];
+        const struct store_find put = {.run = f->run,
+                                       .weight = f->weight,
+                                       .kind = f->kind,
+                                       .text = f->text,
+                                       .url = f->url,
+                                       .reaction = f->reaction};
+        rc = store_find_put(x->store, &put, x->now_us);
+    }
+    x->sums->finds += (int64_t)x->count;
+    drop(x);
+    if (rc)
+        store_rollback(x->store);
+    return rc ? fail_exit(x->why, rc, EXIT_INTERNAL, "candidates cannot be written to the catalog")
+              : store_commit(x->store, x->why);
+}
+
+static bool held_already(const struct discovering *x, const struct find *f, const char *text) {
+    for (size_t i = x->count, most = 64; i-- > 0 && most-- > 0;) /* a page names the same again and again */
+        if (x->held[i].run == f->run && x->held[i].kind == f->kind && x->held[i].reaction == f->reaction &&
+            x->held[i].weight == f->weight && strcmp(x->held[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+static void hold(struct discovering *x, int64_t run, const struct discovery_rule *rule, struct tl_span value,
+                 const char *url) {
+    struct find f = {.run = run, .kind = (enum store_kind)rule->as, .weight = rule->score, .reaction = rule->reaction};
+    if (!discovery_candidate(f.kind, value, &x->text, &x->url) || !discovery_allows(x->d, x->text.data) ||
+        held_already(x, &f, x->text.data))
+        return;
+    f.text = mem_text(x->text.data);
+    f.url = mem_text(x->url.len ? x->url.data : url);
+    MEM_GROW(x->held, x->count, x->held_room);
+    x->held[x->count++] = f;
+}
+
+/* ---- rows */
+
+static bool one_of(const struct discovery_where *w, struct tl_span text) {
+    for (size_t i = 0; i < w->count; i++)
+        if (discovery_matches(w->pattern[i], text))
+            return true;
+    return false;
+}
+
+/* A cell as text; of a list the entry i. false: there is none. */
+static bool cell_text(struct discovering *x, size_t column, const struct cell *cells, size_t i, struct tl_span *out) {
+    const struct cell *c = &cells[column];
+    enum column_type type = x->type->table.columns[column].type;
+    char time[TIME_TEXT];
+    if (c->null || (type == COLUMN_LIST ? i >= c->list.count : i > 0))
+        return false;
+    buf_reset(&x->value);
+    if (type == COLUMN_TEXT)
+        *out = c->text;
+    else if (type == COLUMN_LIST)
+        *out = c->list.items[i];
+    else {
+        if (type == COLUMN_INT)
+            buf_int(&x->value, c->number);
+        else if (type == COLUMN_BOOL)
+            buf_text(&x->value, c->number ? "true" : "false");
+        else if (type == COLUMN_TIME)
+            buf_text(&x->value, time_text(c->number, time));
+        else
+            buf_printf(&x->value, "%.17g", c->real);
+        *out = buf_span(&x->value);
+    }
+    return true;
+}
+
+static bool row_is_meant(struct discovering *x, const struct discovery_rule *rule, const struct cell *cells) {
+    struct tl_span value;
+    for (size_t i = 0; i < rule->where_count; i++) {
+        bool good = false;
+        for (size_t k = 0; !good && cell_text(x, rule->where[i].column, cells, k, &value); k++)
+            good = one_of(&rule->where[i], value);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+static void look_at(struct discovering *x, const struct discovery_rule *rule, const struct cell *cells) {
+    struct tl_span value;
+    if (rule->type != x->type || !row_is_meant(x, rule, cells))
+        return;
+    for (size_t i = 0; cell_text(x, rule->column, cells, i, &value); i++)
+        hold(x, x->result_run, rule, value, NULL);
+}
+
+/* Whose row it is: its document is LAKE/.../RESULT_ID.json. */
+static int find_run(struct discovering *x, const struct cell *cells) {
+    const struct cell *path = &cells[TYPES_HEAD - 1];
+    const size_t tail = UUID_TEXT - 1 + 5;
+    if (path->null || path->text.len < tail)
+        return TL_NOTFOUND;
+    const char *id = path->text.ptr + path->text.len - tail;
+    if (x->result_run && memcmp(x->result, id, UUID_TEXT - 1) == 0)
+        return TL_OK;
+    memcpy(x->result, id, UUID_TEXT - 1);
+    x->result[UUID_TEXT - 1] = '\0';
+    x->result_run = 0;
+    int rc = store_result_run(x->store, x->result, &x->result_run);
+    return rc;
+}
+
+static int each_row(void *ctx, const struct cell *cells) {
+    struct discovering *x = ctx;
+    int rc = find_run(x, cells);
+    if (rc == TL_NOTFOUND) /* another result took its place meanwhile */
+        return TL_OK;
+    if (rc)
+        return rc;
+    x->sums->rows++;
+    for (size_t i = 0; i < x->d->count_count; i++)
+        look_at(x, &x->d->count[i], cells);
+    for (size_t i = 0; i < x->d->react_count; i++)
+        look_at(x, &x->d->react[i].rule, cells);
+    return x->count >= HELD_MAX ? write_held(x) : TL_OK;
+}
+
+static bool is_asked_for(const struct discovery *d, const struct types_type *t) {
+    bool asked = false;
+    for (size_t i = 0; i < d->count_count; i++)
+        asked = asked || d->count[i].type == t;
+    for (size_t i = 0; i < d->react_count; i++)
+        asked = asked || d->react[i].rule.type == t;
+    return asked;
+}
+
+static int look_at_types(struct discovering *x, struct lake *lake) {
+    int rc = TL_OK;
+    for (size_t i = 0; !rc && i < x->d->types.count; i++) {
+        x->type = &x->d->types.type[i];
+        const struct item_rows_options o = {.store = x->store,
+                                            .lake = lake,
+                                            .which = {.undiscovered = true, .collector = x->type->collector},
+                                            .row = each_row,
+                                            .ctx = x};
+        if (is_asked_for(x->d, x->type))
+            rc = item_rows_typed(&o, x->type, x->why);
+    }
+    return rc;
+}
+
+/* ---- links of entities */
+
+struct linking {
+    struct discovering *x;
+    int64_t run;
+};
+
+static int each_link(void *ctx, const char *urn, const char *url) {
+    const struct linking *l = ctx;
+    for (size_t i = 0; i < l->x->d->count_count; i++) {
+        const struct discovery_rule *rule = &l->x->d->count[i];
+        if (rule->urn && discovery_matches(rule->urn, span_of(urn)))
+            hold(l->x, l->run, rule, span_of(urn), url);
+    }
+    return TL_OK;
+}
+
+static int look_at_links(struct discovering *x) {
+    bool asked = false;
+    int rc = TL_OK;
+    for (size_t i = 0; i < x->d->count_count; i++)
+        asked = asked || x->d->count[i].urn;
+    for (size_t i = 0; asked && !rc && i < x->runs; i++) {
+        struct linking l = {x, x->run[i]};
+        rc = store_find_links(x->store, x->run[i], each_link, &l, x->why);
+        if (!rc && x->count >= HELD_MAX)
+            rc = write_held(x);
+    }
+    return rc;
+}
+
+/* ---- the whole */
+
+static int add_run(void *ctx, const struct store_source *d) {
+    struct discovering *x = ctx;
+    MEM_GROW(x->run, x->runs, x->room);
+    x->run[x->runs++] = d->run;
+    return 0;
+}
+
+static int begin(struct discovering *x) {
+    const struct store_selection due = {.undiscovered = true};
+    int rc = store_begin(x->store, x->why);
+    if (rc)
+        return rc;
+    rc = store_discovery_rules(x->store, x->d->sha256, x->why);
+    if (rc) {
+        store_rollback(x->store);
+        return rc;
+    }
+    rc = store_commit(x->store, x->why);
+    return rc ? rc : store_sources(x->store, &due, add_run, x, x->why);
+}
+
+static int mark(struct discovering *x) {
+    int rc = store_begin(x->store, x->why);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < x->runs && !rc; i++)
+        rc = store_discovered_put(x->store, x->run[i]);
+    if (!rc)
+        rc = store_discovered_again(x->store);
+    if (!rc)
+        return store_commit(x->store, x->why);
+    store_rollback(x->store);
+    return fail_exit(x->why, rc, EXIT_INTERNAL, "what was looked at for candidates cannot be written to the catalog");
+}
+
+int discover(struct store *s, struct lake *lake, const struct discovery *d, int64_t now_us, struct discover_sums *sums,
+             struct fail *why) {
+    struct discovering x = {.store = s, .d = d, .now_us = now_us, .sums = sums, .why = why};
+    *sums = (struct discover_sums){0};
+    int rc = begin(&x);
+    if (!rc)
+        rc = look_at_types(&x, lake);
+    if (!rc)
+        rc = look_at_links(&x);
+    if (!rc)
+        rc = write_held(&x);
+    if (!rc)
+        rc = mark(&x);
+    sums->documents = (int64_t)x.runs;
+    drop(&x);
+    free(x.held);
+    free(x.run);
+    buf_free(&x.value);
+    buf_free(&x.text);
+    buf_free(&x.url);
+    return rc > 0 ? TL_OK : rc;
+}
