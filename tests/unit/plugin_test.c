@@ -228,9 +228,13 @@ static void owners_and_groups(void **state) {
 
 static void collectors_that_are_refused(void **state) {
     (void)state;
-    static const char *const reasons[][2] = {
-        {"refuse_abi", "refuse_abi.so was built for plugin interface 7.3, this trotline has 1.2: rebuild it with "
-                       "`gcc -std=c17 -fPIC -shared $(pkg-config --cflags trotline) -o refuse_abi.so refuse_abi.c`"},
+    char abi[240];
+    snprintf(abi, sizeof abi,
+             "refuse_abi.so was built for plugin interface 7.3, this trotline has %u.%u: rebuild it with `gcc -std=c17 "
+             "-fPIC -shared $(pkg-config --cflags trotline) -o refuse_abi.so refuse_abi.c`",
+             TL_ABI_MAJOR, TL_ABI_MINOR);
+    const char *const reasons[][2] = {
+        {"refuse_abi", abi},
         {"refuse_entry", "it has no entry symbol trotline_collector_v1, so it is no collector"},
         {"refuse_null", "its entry trotline_collector_v1 gave NULL"},
         {"refuse_name", "its name is not [a-z][a-z0-9_-]* of at most 64 letters: \"../Name?\""},
