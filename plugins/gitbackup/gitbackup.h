@@ -19,7 +19,7 @@ struct args {
 struct repository {
     const char *id; /* as its list has it, digits alone; or NULL */
     const char *server, *owner, *name, *full_name, *clone_url, *formerly;
-    bool has_wiki, fork, archived;
+    bool has_wiki, is_wiki, fork, archived;
     int64_t bytes; /* as its list says; 0: nothing */
 };
 bool source_name_ok(const char *name); /* of an owner or a repository: could be the name of a file */

@@ -36,8 +36,7 @@ static void unlock(void *ctx) {
 
 static void name_it(struct mirror *m) {
     const struct repository *r = m->repository;
-    const char *const part[] = {m->origin, r->owner, r->id ? r->id : r->clone_url,
-                                r->id && strstr(r->name, ".wiki") ? "wiki" : ""};
+    const char *const part[] = {m->origin, r->owner, r->id ? r->id : r->clone_url, r->is_wiki ? "wiki" : ""};
     uint64_t hash = 1469598103934665603u;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         for (const char *c = part[i];; c++) {

@@ -188,9 +188,10 @@ static int make_bundle(struct work *w) {
     bool part = every > 1 && w->known && w->was.bundle && w->was.chain + 1 < every;
     int rc = part ? mirror_bundle(&w->m, &w->was) : TL_UNSUPPORTED;
     if (rc == TL_OK) {
+        rc = mirror_refs(&w->m, &w->is); /* its own head has only what is new */
         w->is.base = w->was.bundle;
         w->is.chain = w->was.chain + 1;
-        return mirror_refs(&w->m, &w->is) ? git_failed(w) : TL_OK;
+        return rc;
     }
     if (rc != TL_UNSUPPORTED)
         return rc;

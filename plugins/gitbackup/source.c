@@ -153,6 +153,7 @@ struct repository source_wiki(struct tl_run *run, const struct repository *r) {
     if (n > 4 && strcmp(r->clone_url + n - 4, ".git") == 0)
         n -= 4;
     w.has_wiki = false;
+    w.is_wiki = true;
     w.formerly = NULL;
     w.name = text_format(run, "%s.wiki", r->name);
     w.full_name = text_format(run, "%s/%s.wiki", r->owner, r->name);
