@@ -120,10 +120,13 @@ static int take_event(void *ctx, const struct store_event *e, const struct store
     j->document_collector = mem_text(j->collector->plugin->name);
     j->collector = super_collector_by_key(c->s, e->reactor);
     j->document_path = mem_text(document_path ? document_path : "");
-    if (e->args.len) {
+    bool others =
+        strcmp(j->collector->plugin->name, j->document_collector) != 0 && j->collector->plugin->argument_count;
+    if (e->args.len || others) { /* arguments of the document's run are none of another collector */
+        struct tl_span args = e->args.len ? e->args : span_of("{}");
         free(j->payload);
-        j->payload = mem_text_n(e->args.ptr, e->args.len);
-        j->payload_len = e->args.len;
+        j->payload = mem_text_n(args.ptr, args.len);
+        j->payload_len = args.len;
     }
     const char *slash = strrchr(j->document_path, '/'); /* the result's id is its file's name */
     if (slash && strlen(slash) > UUID_TEXT)

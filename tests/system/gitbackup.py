@@ -392,6 +392,22 @@ def elsewhere():
     f.close()
 
 
+def reacting():
+    f = Farm(plugins=("gitbackup", "github"))
+    for n, react in enumerate(("", f", args: {{api: '{f.base}', full_every: 2}}")):
+        name = f"seen{n}"
+        repo = f.add("acme", name, 40 + n)
+        repo.commit({"a": name})
+        f.pages[f"acme/{name}"] = (200, dict(f.lists["acme"][-1], url=f"{f.base}/repos/acme/{name}"))
+        path = f.w.crawl("watch", {"collector": "github", "args": {"url": f"{f.base}/repos/acme/{name}", "follow": {}}}, leash="{depth: 3, hosts: [127.0.0.1]}",
+                         react="react:\n  - {on: {collector: github, type: repo}, collector: gitbackup" + react + "}\n")
+        r = f.w.tl("run", path)
+        top = f.folder("acme")
+        eq(f"what the GitHub collector found is backed up{' with arguments of its own' if react else ''}",
+           (r.code, bool(top) and (top / f"{name}.bundle").exists() and refs(f.clone(top / f"{name}.bundle"))), (0, refs(repo.path)))
+    f.close()
+
+
 def shards():
     f = Farm(config="shards: [{name: low, min: '00', max: '7f'}, {name: high, min: '80', max: 'ff'}]\n")
     for login in ("user62", "user308"):
@@ -484,4 +500,4 @@ def track_redis():
     ok("redis: out of reach: said, with the way out", r.code == 9 and "tracked.backend" in r.err, r)
 
 
-main(b2_to_b5, b4_to_b10, incremental, killed, secret, elsewhere, shards, track_catalog, track_redis)
+main(b2_to_b5, b4_to_b10, incremental, killed, secret, elsewhere, reacting, shards, track_catalog, track_redis)

@@ -1,0 +1,158 @@
+/* lake_backup_test.c - where copies of repositories lie, and which name leads to the newest. Digests of logins:
+ * sha256sum. */
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/times.h"
+#include "lake/lake_backup.h"
+#include "lake/lake_inside.h"
+/* After trotline.h: cmocka's macro fail() would take the name of a member there. */
+#include <cmocka.h>
+
+static const char *path_of(struct buf *out, const char *owner, const char *name, const char *kind) {
+    const struct lake_backup b = {"s-1", "github.com", owner, name, kind, 1796004000000000}; /* 2026-11-30T02:00:00Z */
+    buf_reset(out);
+    lake_backup_copy(out, &b);
+    return out->data;
+}
+
+static void test_paths(void **state) {
+    static const struct {
+        const char *owner, *folder;
+    } cases[] = {{"octocat", "a6/65/81/57/octocat"},
+                 {"Octocat", "a6/65/81/57/Octocat"},
+                 {"montyanderson", "bc/be/22/6e/montyanderson"},
+                 {"torvalds", "6d/01/7a/c2/torvalds"},
+                 {"user159", "00/61/25/d5/user159"},
+                 {"user308", "ff/f7/ae/e5/user308"}};
+    AUTO_BUF struct buf path = BUF_INIT, want = BUF_INIT;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        buf_reset(&want);
+        buf_printf(&want, "backups/shard=s-1/github.com/%s/x/2026-11-30T02-00-00Z.zip", cases[i].folder);
+        assert_string_equal(path_of(&path, cases[i].owner, "x", "zip"), want.data);
+    }
+    assert_int_equal(lake_backup_byte("USER65"), 0x55);
+    assert_int_equal(lake_backup_byte("user206"), 0xaa);
+}
+
+static void test_newest_names(void **state) {
+    static const char *const names[] = {"x",      "x.bundle", "x.bundle.zip", ".github", "-dash",
+                                        "a.refs", "refs",     "..",           "x%2Ezip"};
+    AUTO_BUF struct buf path = BUF_INIT, said = BUF_INIT, want = BUF_INIT;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const struct lake_backup b = {"s-1", "github.com", "octocat", names[i], "bundle", 0};
+        buf_reset(&said);
+        buf_reset(&want);
+        assert_true(lake_backup_is_copy(path_of(&path, "octocat", names[i], "bundle"), &said));
+        lake_backup_newest(&want, &b);
+        assert_string_equal(said.data, want.data);
+    }
+    /* the folder of one is never the name that leads to another's */
+    const struct lake_backup copies = {"s-1", "github.com", "o", "x.bundle", "zip", 0},
+                             other = {"s-1", "github.com", "o", "x", "bundle", 0};
+    buf_reset(&said);
+    buf_reset(&want);
+    lake_backup_copies(&said, &copies);
+    lake_backup_newest(&want, &other);
+    assert_string_not_equal(said.data, want.data);
+}
+
+static void test_what_is_no_copy(void **state) {
+#define OK "backups/shard=s/github.com/aa/bb/cc/dd/o/x/2026-11-30T02-00-00Z"
+    static const char *const wrong[] = {OK,
+                                        OK ".",
+                                        OK ".exe",
+                                        OK ".bundle/x",
+                                        "/" OK ".bundle",
+                                        "x/" OK ".bundle",
+                                        "backups/shard=s/github.com/aa/bb/cc/dd/o/../2026-11-30T02-00-00Z.bundle",
+                                        "backups/../github.com/aa/bb/cc/dd/o/x/2026-11-30T02-00-00Z.bundle",
+                                        "backups/shard=s/github.com/aa/bb/cc/dd/o/x/2026-13-30T02-00-00Z.bundle",
+                                        "backups/shard=s/github.com/aa/bb/cc/dd/o/x/2026-11-30T02:00:00Z.bundle",
+                                        "backups/shard=s/github.com/aa/bb/cc/dd/o/x y/2026-11-30T02-00-00Z.bundle",
+                                        "backups/shard=s/github.com/aa/bb/cc/dd/o/x.bundle",
+                                        "documents/x",
+                                        ""};
+    (void)state;
+    assert_true(lake_backup_is_copy(OK ".bundle", NULL));
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        if (lake_backup_is_copy(wrong[i], NULL) ||
+            (strncmp(wrong[i], "backups", 7) == 0 && lake_attachment_ok(wrong[i])))
+            fail_msg("taken for a copy: %s", wrong[i]);
+    assert_false(lake_attachment_ok("attachments/../x"));
+    assert_true(lake_attachment_ok("attachments/year=2026/x"));
+}
+
+/* ---- publishing */
+
+static void put(struct lake *l, const char *bytes, int64_t at_us) {
+    const struct lake_backup b = {"s", "github.com", "o", "r", "bundle", at_us};
+    AUTO_BUF struct buf to = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    lake_backup_copy(&to, &b);
+    assert_int_equal(lake_stage(l, "id=bundle.part", span_of(bytes), &why), TL_OK);
+    assert_int_equal(lake_publish(l, "id=bundle.part", to.data, &why), TL_OK);
+}
+
+static void newest_is(struct lake *l, const char *bytes) {
+    const struct lake_backup b = {"s", "github.com", "o", "r", "bundle", 0};
+    AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    lake_backup_newest(&path, &b);
+    int rc = lake_read(l, path.data, &text, &why);
+    if (!bytes) {
+        assert_int_not_equal(rc, TL_OK);
+        return;
+    }
+    assert_int_equal(rc, TL_OK);
+    assert_string_equal(text.data, bytes);
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f) {
+    (void)s, (void)type, (void)f;
+    return remove(path);
+}
+
+static void test_publishing(void **state) {
+    enum { DAY = 86400 };
+    char folder[] = "/tmp/trotline-backup-XXXXXX";
+    AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
+    struct lake *l;
+    struct fail why = FAIL_INIT;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(lake_open(folder, true, &l, &why), TL_OK);
+    put(l, "second", time_seconds_us(2 * DAY));
+    newest_is(l, "second");
+    put(l, "first", time_seconds_us(DAY)); /* one that comes late, as after an interruption */
+    newest_is(l, "second");
+    put(l, "third", time_seconds_us(3 * DAY));
+    newest_is(l, "third");
+    put(l, "third", time_seconds_us(3 * DAY)); /* again, as recovery may: the same file, no other */
+    newest_is(l, "third");
+    put(l, "", time_seconds_us(4 * DAY));
+    newest_is(l, NULL);
+    put(l, "fifth", time_seconds_us(5 * DAY));
+    newest_is(l, "fifth");
+    const struct lake_backup old = {"s", "github.com", "o", "r", "bundle", time_seconds_us(DAY)};
+    lake_backup_copy(&path, &old);
+    assert_int_equal(lake_read(l, path.data, &text, &why), TL_OK);
+    assert_string_equal(text.data, "first");
+    lake_close(l);
+    assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_newest_names),
+                                       cmocka_unit_test(test_what_is_no_copy), cmocka_unit_test(test_publishing)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("lake_backup", tests, NULL, NULL);
+}
