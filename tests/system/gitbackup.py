@@ -399,7 +399,7 @@ def reacting():
         repo = f.add("acme", name, 40 + n)
         repo.commit({"a": name})
         f.pages[f"acme/{name}"] = (200, dict(f.lists["acme"][-1], url=f"{f.base}/repos/acme/{name}"))
-        path = f.w.crawl("watch", {"collector": "github", "args": {"url": f"{f.base}/repos/acme/{name}", "follow": {}}}, leash="{depth: 3, hosts: [127.0.0.1]}",
+        path = f.w.crawl("watch", {"collector": "github", "args": {"url": f"{f.base}/repos/acme/{name}", "follow": {}}}, leash="{depth: 3, hosts: [127.0.0.1, api.github.com]}",
                          react="react:\n  - {on: {collector: github, type: repo}, collector: gitbackup" + react + "}\n")
         r = f.w.tl("run", path)
         top = f.folder("acme")
