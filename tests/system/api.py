@@ -26,9 +26,10 @@ class Server:
                 parts = urlsplit(self.path)
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
                 query = {k: v[-1] for k, v in parse_qs(parts.query, keep_blank_values=True).items()}
-                server.asked.append({"method": self.command, "target": self.path, "path": parts.path, "query": query,
+                robots = parts.path == "/robots.txt"
+                robots or server.asked.append({"method": self.command, "target": self.path, "path": parts.path, "query": query,
                                      "headers": dict(self.headers.items()), "body": body})
-                status, headers, answer = server.answer(parts.path, query, self.headers, body)
+                status, headers, answer = (404, {}, "") if robots else server.answer(parts.path, query, self.headers, body)
                 raw = answer if isinstance(answer, bytes) else (
                     answer if isinstance(answer, str) else json.dumps(answer)).encode()
                 self.send_response(status)
@@ -242,7 +243,7 @@ def nexts():
     eq("next: until it is null", (len(pages(d)), ends(d)[-1], d.status), (4, "last", "success"))
     s.answer = lambda path, query, *_: (200, {}, {"items": [1], "next": "?n=%d" % (int(query.get("n", 0)) + 1)})
     s.asked.clear()
-    _, d = run(w, base=s.base, q=None) if False else run(w, base=s.base, pages=100)
+    _, d = run(w, base=s.base, pages=100)
     eq("next: the same answer for ever is asked for twice", (len(s.asked), len(pages(d)), d.status), (2, 1, "partial"))
     s.answer = lambda *_: (200, {}, {"items": [1], "next": {"a": []}})
     _, d = run(w, base=s.base, pages=3)
@@ -466,8 +467,8 @@ def redirects():
     s.answer = lambda *_: (302, {"Location": other.base}, "")
     s.asked.clear()
     run(w, leash="{hosts: ['127.0.0.1']}", base=s.base, secret="KEY", pages=2)
-    ok("redirect: to another origin it does not go", s.asked and all("key" not in a["query"] for a in other.asked),
-       other.asked)
+    ok("redirect: to another origin it does not go", len(other.asked) == 1 and
+       "key" not in other.asked[0]["query"], other.asked)
 
 
 def oauth2():
