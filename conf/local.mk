@@ -1,7 +1,7 @@
 # Examples and what is installed beside the program. The unit is made here and not by configure, because bindir is whole
 # only in make.
 examplesdir = $(docdir)/examples
-dist_examples_DATA = conf/trotline.yml conf/trotline.cron conf/crawls/backup.yml conf/crawls/digest.yml conf/crawls/github.yml conf/crawls/kayaking.yml conf/crawls/search.yml conf/crawls/site.yml
+dist_examples_DATA = conf/trotline.yml conf/trotline.cron conf/crawls/apis.yml conf/crawls/backup.yml conf/crawls/digest.yml conf/crawls/github.yml conf/crawls/kayaking.yml conf/crawls/search.yml conf/crawls/site.yml
 
 systemduserunit_DATA = conf/trotline@.service
 dist_systemduserunit_DATA = conf/trotline@.timer

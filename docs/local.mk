@@ -9,6 +9,7 @@ dist_man_MANS += docs/trotline-items.5
 dist_man_MANS += docs/trotline-lake.5
 dist_man_MANS += docs/trotline-types.5
 dist_man_MANS += docs/trotline.yml.5
+dist_man_MANS += docs/trotline-api.7
 dist_man_MANS += docs/trotline-exec.7
 dist_man_MANS += docs/trotline-feed.7
 dist_man_MANS += docs/trotline-gitbackup.7
@@ -20,6 +21,8 @@ dist_explanation_DATA = docs/explanation/execution-model.md
 
 howtodir = $(docdir)/howto
 dist_howto_DATA = docs/howto/backup.md docs/howto/collector-cookbook.md
+dist_howto_DATA = docs/howto/apis.md
+dist_howto_DATA += docs/howto/collector-cookbook.md
 dist_howto_DATA += docs/howto/cron.md
 dist_howto_DATA += docs/howto/digest.md
 dist_howto_DATA += docs/howto/github.md

@@ -3,8 +3,11 @@
 do wrong, limits, arguments, secrets."""
 import base64
 import json
+import os
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from lib import World, eq, main, none, note, ok, original, part, same
@@ -525,5 +528,34 @@ def xml():
     ok("xml: an error is told", d.status == "failed" and "go away" in d.raw.decode())
 
 
-main(mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, limits,
+# ---------------------------------------------------------------- the how-to
+
+def howto():
+    """docs/howto/apis.md to the letter; only where the API is stands elsewhere."""
+    text = (Path(os.environ.get("TROTLINE_SOURCE") or Path(__file__).resolve().parents[2]) / "docs/howto/apis.md").read_text()
+    description, config, crawl = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    s = Server(lambda path, query, *_: (200, {}, {"meta": {"total": 5}, "gauges": [
+        {"id": i, "page": f"{s.base}p/{i}"} for i in range(int(query["offset"]), min(int(query["offset"]) + 2, 5))]})
+        if path == "/v2/gauges" else (200, {"Content-Type": "text/html"}, "<title>x</title>"))
+    w = world(config=config)
+    (w.dir / "apis").mkdir()
+    (w.dir / "apis/rivers.yml").write_text(description.replace("https://rivers.example.org/", s.base))
+    ok("howto: it is listed", "rivers" in w.tl("plugins", "show", "api").out)
+    (w.dir / "rivers-crawl.yml").write_text(crawl)
+    ended = w.tl("run", w.dir / "rivers-crawl.yml")
+    d = next(x for x in w.documents(ended.root) if x.collector == "api") if ended.root else None
+    eq("howto: three pages", [about["items"] for _, about in pages(d)], [2, 2, 1])
+    same("howto: a run for each item", [r["url"] for r in w.runs(ended.root, "collector = 'http'")],
+         [f"{s.base}p/{i}" for i in range(5)])
+    payload = w.dir / "payload.json"
+    payload.write_text(re.search(r"echo '(.*?)'", text)[1])
+    ended = w.tl("collect", "api", "--payload", payload)
+    ok("howto: collect", ended.code == 0 and '"total":5' in ended.out, ended)
+    (w.dir / "apis/rivers.yml").write_text(description.replace('q: "{q}"', 'q: "{qq}"'))
+    ended = w.tl("plugins")
+    ok("howto: the mistake that it tells of", re.search(r"apis/rivers.yml:\d+:\d+: {qq} is not known; did you mean {q}\?",
+       ended.err), ended)
+
+
+main(howto, mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, limits,
      requests, identities, descriptions, secrets, redirects, oauth2, xml)
