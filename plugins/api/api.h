@@ -3,7 +3,7 @@
 #define TROTLINE_API_H
 #include <trotline.h>
 
-enum { API_PAGES_MAX = 1000, API_TEXT_MAX = 64 * 1024, API_HEADERS = 32 };
+enum { API_PAGES_MAX = 1000, API_BYTES_MAX = 256 << 20, API_TEXT_MAX = 64 * 1024, API_HEADERS = 32 };
 
 struct api_args {
     const char *api, *base, *token_url, *with, *description;
@@ -36,6 +36,7 @@ struct api {
     const char *cursor, *next;        /* NULL: the first page */
     const char *asked[API_PAGES_MAX]; /* URLs, of API_LINK and API_NEXT */
     uint64_t seen[API_PAGES_MAX];     /* of answers that had items */
+    size_t bytes;                     /* of all answers: they are kept until the run ends */
     size_t done;                      /* pages that were put */
     const char *token;                /* "Bearer ...", of oauth2 */
     int64_t slept_us, pause_us;       /* in all; before the next page */

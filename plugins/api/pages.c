@@ -110,7 +110,7 @@ static int go_to(struct api *a, const char *base, const char *ref, struct api_pa
     const char *url;
     if (tl_url(a->run, base, ref, &url))
         return end(page, "next is no URL", true), TL_OK;
-    if (!api_same_origin(url, base) && !api_same_origin(url, a->args->base))
+    if (!api_same_origin(url, a->args->base) && (a->token || !api_same_origin(url, base)))
         return end(page, "next lies at another origin", true), TL_OK;
     for (size_t i = 0; i < a->done + 1; i++)
         if (a->asked[i] && strcmp(a->asked[i], url) == 0)
@@ -194,5 +194,8 @@ int api_read(struct api *a, const struct tl_response *res, struct api_page *page
     rc = move_on(a, res, page);
     if (!rc && !page->ended && (int64_t)a->done + 1 >= a->most)
         end(page, "pages", false);
+    a->bytes += res->body.len;
+    if (!rc && !page->ended && a->bytes > API_BYTES_MAX)
+        end(page, "its answers are over 256 MiB", true);
     return rc;
 }

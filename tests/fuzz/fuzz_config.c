@@ -1,11 +1,13 @@
 /* fuzz_config.c - configuration texts: nothing crashes, a refusal has a place, what is accepted is within its bounds.
  *
  * The first byte says what the rest is: '0' trotline.yml, '1' a crawl file, '2' a crawl file and, from the last line
- * on, a --set, '3' the JSON of a child's leash. */
+ * on, a --set, '3' the JSON of a child's leash, '4' a description of
+ * an API. */
 #include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "engine/config_apis.h"
 #include "engine/config_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -66,6 +68,16 @@ static void try_leash(struct tl_span json) {
     leash_free(&l);
 }
 
+static void try_api(struct tl_span text) {
+    struct fail why = FAIL_INIT;
+    struct config_apis a = {0};
+    if (config_apis_text(&a, "f.yml", text, &why))
+        refused(&why);
+    else
+        must(a.count == 1 && a.api[0].json.len <= CONFIG_API_JSON_MAX && !json_valid(a.api[0].json, NULL));
+    config_apis_free(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!size)
         return 0;
@@ -78,6 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         try_config(text);
     else if (data[0] == '3')
         try_leash(text);
+    else if (data[0] == '4')
+        try_api(text);
     else
         try_crawl(text, set);
     return 0;
