@@ -20,9 +20,7 @@ explanationdir = $(docdir)/explanation
 dist_explanation_DATA = docs/explanation/execution-model.md
 
 howtodir = $(docdir)/howto
-dist_howto_DATA = docs/howto/backup.md docs/howto/collector-cookbook.md
-dist_howto_DATA = docs/howto/apis.md
-dist_howto_DATA += docs/howto/collector-cookbook.md
+dist_howto_DATA = docs/howto/apis.md docs/howto/backup.md docs/howto/collector-cookbook.md
 dist_howto_DATA += docs/howto/cron.md
 dist_howto_DATA += docs/howto/digest.md
 dist_howto_DATA += docs/howto/github.md
