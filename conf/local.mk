@@ -1,7 +1,18 @@
 # Examples and what is installed beside the program. The unit is made here and not by configure, because bindir is whole
 # only in make.
 examplesdir = $(docdir)/examples
-dist_examples_DATA = conf/trotline.yml conf/trotline.cron conf/crawls/apis.yml conf/crawls/backup.yml conf/crawls/digest.yml conf/crawls/github.yml conf/crawls/kayaking.yml conf/crawls/search.yml conf/crawls/site.yml
+dist_examples_DATA = conf/trotline.yml
+dist_examples_DATA += conf/discovery.yml
+dist_examples_DATA += conf/targets/kayaking-florida.yml
+dist_examples_DATA += conf/targets/site.template
+dist_examples_DATA += conf/trotline.cron
+dist_examples_DATA += conf/crawls/apis.yml
+dist_examples_DATA += conf/crawls/backup.yml
+dist_examples_DATA += conf/crawls/digest.yml
+dist_examples_DATA += conf/crawls/github.yml
+dist_examples_DATA += conf/crawls/kayaking.yml
+dist_examples_DATA += conf/crawls/search.yml
+dist_examples_DATA += conf/crawls/site.yml
 
 systemduserunit_DATA = conf/trotline@.service
 dist_systemduserunit_DATA = conf/trotline@.timer

@@ -7,6 +7,7 @@ dist_man_MANS += docs/trotline-crawl.5
 dist_man_MANS += docs/trotline-fanin.5
 dist_man_MANS += docs/trotline-items.5
 dist_man_MANS += docs/trotline-lake.5
+dist_man_MANS += docs/trotline-targets.5
 dist_man_MANS += docs/trotline-types.5
 dist_man_MANS += docs/trotline.yml.5
 dist_man_MANS += docs/trotline-api.7
@@ -28,6 +29,7 @@ dist_howto_DATA += docs/howto/hosts.md
 dist_howto_DATA += docs/howto/queries.md
 dist_howto_DATA += docs/howto/systemd.md
 dist_howto_DATA += docs/howto/tables.md
+dist_howto_DATA += docs/howto/targets.md
 dist_howto_DATA += docs/howto/urls.md
 
 tutorialdir = $(docdir)/tutorial

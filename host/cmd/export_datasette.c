@@ -40,6 +40,9 @@ static const struct view views[] = {
     {"contexts", "Contexts that legs of a crawl share.", NULL, "week", NULL},
     {"tracked", "What is tracked.", "tracked_name", NULL, "completed_at"},
     {"locks", "What is locked.", "lock_row", NULL, NULL},
+    {"candidates", "What was found on the way, with a score.", "candidate", "kind,target", "last_seen_at"},
+    {"sightings", "Which pages speak of which candidates.", "sighting", "target", "last_seen_at"},
+    {"promotions", "What became a target, and why.", "promotion", "kind,reaction", "promoted_at"},
     {"health", "The catalog in numbers.", NULL, NULL, NULL},
 };
 

@@ -6,7 +6,6 @@
 #include "base/times.h"
 #include "cmd/candidates.h"
 #include "cmd/commands.h"
-#include "engine/config_schema.h"
 #include "net/url.h"
 #include "store/tables.h"
 
@@ -153,7 +152,7 @@ static int promote_main(int argc, char **argv, const struct cmd_globals *g) {
     for (int c; (c = cmd_option(argc, argv, "", longs)) != 0;) {
         if (c < 0)
             return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
-        if (c == 'a' && !schema_is_name(optarg))
+        if (c == 'a' && !targets_is_id(optarg))
             return cmd_usage("promote", "--as takes letters, digits, '.', '_' and '-', not '%.100s'", optarg);
         if (c == 'e' && strcmp(optarg, "none") != 0 && time_parse_duration(span_of(optarg), &every))
             return cmd_usage("promote", "--every takes a duration such as 6h or 1d, or none, not '%s'", optarg);

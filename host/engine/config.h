@@ -117,6 +117,7 @@ struct crawl {
     struct tl_span json;     /* the whole file as canonical JSON (after --set): what `edited?` compares */
     char sha256[SHA256_HEX]; /* of json */
     bool lock;               /* named crawls take a lock and keep state */
+    bool found;              /* nobody wrote its lines' URLs: they name no private host (guard.h) */
 };
 int config_crawl(const char *path, const char *const *set, size_t set_count, struct crawl *out, struct fail *why);
 int config_crawl_text(const char *file_name, struct tl_span text, const char *const *set, size_t set_count,

@@ -4,6 +4,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "engine/super_inside.h"
+#include "net/guard.h"
+#include "net/site.h"
 #include "net/url.h"
 
 enum { HOSTS_SHOWN = 100 };
@@ -65,6 +67,20 @@ int super_scope_store(struct super *s, struct super_scope *x) {
     return rc;
 }
 
+/* A host that was found, not named, is in as *.HOST, as those that are learned (below); an address stays what it is,
+ * and is refused when it is private. */
+static void add_host(struct super *s, struct leash *l, const char *host) {
+    AUTO_BUF struct buf pattern = BUF_INIT;
+    const struct tl_span address = span_of(host);
+    if (!s->o->crawl->found)
+        leash_add_host(l, host, NULL);
+    else if (!site_is_address(address)) {
+        buf_printf(&pattern, "*.%s", host);
+        leash_add_host(l, pattern.data, NULL);
+    } else if (guard_literal(address) == GUARD_PUBLIC || s->config->fetch.private_allowed)
+        leash_add_host(l, host, NULL);
+}
+
 /* "hosts unset means the hosts of the lines' URLs ... and the endpoints that a collector declares; hosts named by lines
  * are always in". */
 static void add_line_hosts(struct super *s, struct leash *l, bool endpoints) {
@@ -78,7 +94,7 @@ static void add_line_hosts(struct super *s, struct leash *l, bool endpoints) {
             const char *at = a.hosts.data;
             for (size_t k = 0; k < a.host_count; k++, at += strlen(at) + 1) {
                 AUTO_FREE char *host = mem_text_n(at, (size_t)(strrchr(at, ':') - at));
-                leash_add_host(l, host, NULL);
+                add_host(s, l, host);
             }
         }
         for (size_t k = 0; endpoints && p->host && p->host[k]; k++)

@@ -8,11 +8,16 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "engine/config_schema.h"
 #include "net/url.h"
 
 enum { TARGETS_MAX = 100000 };
 
 /* ---- the list */
+
+bool targets_is_id(const char *text) {
+    return schema_is_name(text);
+}
 
 const struct targets_entry *targets_find(const struct targets *t, const char *id) {
     for (size_t i = 0; i < t->count; i++)
@@ -109,6 +114,7 @@ static int add_promoted(void *ctx, const struct store_promotion *p) {
         x->problem(why.text);
         return TL_OK;
     }
+    e.t.crawl.found = p->reaction != NULL; /* what a page says must not open what is private */
     e.yaml = mem_text(p->yaml);
     e.what = mem_text(p->what);
     e.reaction = mem_text(p->reaction);

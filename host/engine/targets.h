@@ -26,6 +26,7 @@ struct targets {
 int targets_load(const struct config *c, struct store *s, void (*problem)(const char *text), struct targets *out,
                  struct fail *why);
 void targets_free(struct targets *t);
+bool targets_is_id(const char *text); /* letters, digits, '.', '_', '-'; at most 64 */
 const struct targets_entry *targets_find(const struct targets *t, const char *id); /* or NULL */
 
 struct targets_due {

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/targets.h"
+#include "net/guard.h"
+#include "net/url.h"
 
 enum { ID_MOST = 48, SAME_MOST = 100, WANTED_MAX = 10000 };
 
@@ -149,6 +151,14 @@ static bool came_before(const struct reacting *x, size_t i) {
     return false;
 }
 
+/* A page that names an address of the inside is not heard. */
+static bool is_private(const struct config *c, const char *text) {
+    AUTO_BUF struct buf href = BUF_INIT;
+    struct url u;
+    return text && !c->fetch.private_allowed && url_parse(&href, span_of(text), NULL, &u) == TL_OK &&
+           guard_literal(u.host) != GUARD_PUBLIC;
+}
+
 int targets_react(const struct config *c, struct store *s, const struct targets *known, const struct discovery *d,
                   int64_t now_us, void (*told)(const char *id, const char *text, const char *reaction),
                   struct targets_reacted *out, struct fail *why) {
@@ -161,7 +171,7 @@ int targets_react(const struct config *c, struct store *s, const struct targets 
         struct fail reason = FAIL_INIT;
         w->p.now_us = now_us;
         w->p.most = c->targets.promotions;
-        if (!rc && !came_before(&x, i) && !targets_watching(known, w->p.kind, w->text)) {
+        if (!rc && !came_before(&x, i) && !is_private(c, w->url) && !targets_watching(known, w->p.kind, w->text)) {
             int answer = targets_promote(s, known, &w->p, &id, &reason);
             out->promoted += answer == TL_OK;
             out->held_back += answer == TL_REFUSED;

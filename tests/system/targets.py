@@ -2,8 +2,9 @@
 """targets.py - what is watched: files of targets, when they are due on a scripted clock, drift, and the crawl lock; candidates
 with their score; promotion by hand and by reactions, a chain of which the leash stops."""
 import datetime
+import ipaddress
+import socket
 import sys
-import threading
 
 sys.dont_write_bytecode = True
 from lib import *  # noqa: E402
@@ -166,13 +167,29 @@ def found():
     eq("other rules count anew", {k: v["score"] for k, v in c.items()}, {"shared.test": 30, "b.ads.test": 5})
     (w.dir / "rules.yml").write_text(RULES.replace("to_url", "to_urn"))
     r = w.tl("targets", "--candidates")
-    ok("a column that is not there", r.code == 3 and "rules.yml:2:30: the type http_link has no column 'to_urn'; did you mean 'to_url'?" in r.err, r)
+    ok("a column that is not there", r.code == 3 and "rules.yml:2:31: the type http_link has no column 'to_urn'; did you mean 'to_url'?" in r.err, r)
     (w.dir / "rules.yml").write_text(RULES.replace("http_link", "http_lnk"))
     ok("a type that is not there", "did you mean 'http_link'?" in w.tl("targets", "--candidates").err)
 
 
+def reused():
+    """A page that two targets have, and the second gets as unchanged, is a page of both."""
+    site = Site(script='on /page\n  header ETag: "1"\n  validate\n  body <<END\n<a href="http://both.test/">x</a>\nEND\n')
+    w = World()
+    target(w, "one", site.base + "/page")
+    eq("the first", w.tl("run", "--due", "--now", at()).code, 0)
+    c = candidates(w)
+    eq("seen in one", {k: (v["score"], v["targets"]) for k, v in c.items()}, {"both.test": (1, 1)})
+    target(w, "two", site.base + "/page")
+    eq("the second", w.tl("run", "--due", "--now", at(0, 1)).code, 0)
+    eq("without a document of its own", w.sql("SELECT status FROM runs WHERE url LIKE '%/page' AND root_id = (SELECT max(root_id) FROM crawls)"),
+       [{"status": "not_modified"}])
+    c = candidates(w)
+    eq("seen in both", {k: (v["score"], v["targets"], v["seen_in"]) for k, v in c.items()}, {"both.test": (4, 2, "one, two")})
+
+
 def by_hand():
-    site = Site(script=script({"/one": page("/one/a", f"http://127.0.0.2:{{PORT}}/"), "/one/a": "a", "/": page("/x"), "/x": "x"}), *[])
+    site = Site(script=script({"/one": page("/one/a"), "/one/a": "a", "/": page("/x"), "/x": "x"}))
     w = World(config="targets: {rules: rules.yml}\n")
     (w.dir / "rules.yml").write_text(RULES.replace(', "127.0.0.1*"', ""))
     target(w, "one", site.base + "/one")
@@ -216,14 +233,38 @@ def by_hand():
     eq("the edge is in the record of the crawl", w.one("SELECT count(*) FROM edges WHERE kind = 'promoted' AND child_id = ?", root), 1)
 
 
+def inside():
+    """A name that a page gives, and that leads to a private address, is not believed; by hand it is."""
+    name = socket.gethostname().lower()
+    try:
+        if not ipaddress.ip_address(socket.gethostbyname(name)).is_private or name == "localhost":
+            raise OSError("it is public")
+    except (OSError, ValueError) as e:
+        note(f"left out: the name of this machine is none of a private address: {e}")
+        return
+    site = Site(script=script({"/": f'<a href="http://{name}:9/">x</a>'}))
+    w = World(config="targets: {rules: rules.yml}\n")
+    (w.dir / "rules.yml").write_text("react:\n  - {name: any, on: {type: http_link}, column: to_url}\n")
+    target(w, "start", site.base + "/", every="7d")
+    r = w.tl("run", "--due", "--now", at())
+    eq("promoted, and refused by the guard", (r.code, crawls(w), [x["reason"] for x in w.sql("SELECT reason FROM leashed WHERE url LIKE '%:9/' AND "
+       "root_id = (SELECT max(root_id) FROM crawls)")]), (6, ["start", f"{name}-9"], ["guard"]))
+
+
 def chain():
     """Every page names the next one, for ever."""
     text = "".join(f"on /p{i}\n  header Cache-Control: no-store\n  body <<END\n<a rel=next href=\"/p{i + 1}\">x</a>\nEND\n" for i in range(20))
     site, w = Site(script=text), World(config="targets: {rules: rules.yml, promotions: 3}\n")
+    config = "fetch: {timeout: 60s, delay: 0s, private: allow}\ntargets: {rules: rules.yml, promotions: %d}\n"
     (w.dir / "only.yml").write_text("leash: {depth: 1, runs: 5}\nlines:\n  - {collector: http, args: {url: \"{target.url}\"}}\n")
     (w.dir / "rules.yml").write_text("react:\n  - {name: onwards, on: {type: http_link, where: {rel: [nothing, ne*t]}}, column: to_url, as: url, "
                                      "template: only.yml, every: 7d}\n")
     target(w, "start", site.base + "/p0", every="7d", leash="{depth: 1, runs: 5}")
+    r = w.tl("run", "--due", "--now", at(-9))
+    eq("no page opens a private address", (r.code, crawls(w), w.one("SELECT count(*) FROM promotions")), (0, ["start"], 0))
+    w.configure(config % 3)
+    site.reset()
+    w.catalog.unlink()
     r = w.tl("run", "--due", "--now", at())
     eq("three promotions, each carried out, then the leash", (r.code, len(crawls(w))), (0, 4))
     ok("and that is said", "3 promoted by reactions, 1 held back" in r.last_line(), r.last_line())
@@ -241,15 +282,15 @@ def chain():
     eq("a day later it goes on", (r.code, len(crawls(w)), w.one("SELECT count(*) FROM promotions")), (0, 7, 6))
     first = w.one("SELECT target FROM promotions WHERE text = ?", site.base + "/p1")
     eq("one is taken back", w.tl("targets", "rm", first).code, 0)
-    w.configure("targets: {rules: rules.yml, promotions: 100}\n")
+    w.configure(config % 100)
     (w.dir / "rules.yml").write_text((w.dir / "rules.yml").read_text() + "deny: [\"*/p12\"]\n")
     r = w.tl("run", "--due", "--now", at(2, 2))
     texts = [p["text"] for p in w.sql("SELECT text FROM promotions")]
     eq("no reaction promotes it again, and what is denied ends the chain", (r.code, texts.count(site.base + "/p1"), len(texts)), (0, 1, 11))
-    w.configure("targets: {rules: rules.yml, promotions: 0}\n")
+    w.configure(config % 0)
     (w.dir / "rules.yml").write_text("react:\n  - {name: names, on: {type: http_page}, column: title, as: name}\n")
     r = w.tl("run", "--due", "--now", at(3))
     ok("a reaction on names needs a template", r.code == 3 and "needs a 'template'" in r.err, r)
 
 
-main(the_clock, drift, honest, overlap, found, by_hand, chain)
+main(the_clock, drift, honest, overlap, found, reused, by_hand, inside, chain)
