@@ -44,7 +44,7 @@ static int one(struct tl_run *run, const struct args *a) {
     const char *why;
     if (!value_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT)
         return tl_fail(run, TL_INVALID, "argument repo: it is no JSON object");
-    if (source_read(run, &entry, &r, &why))
+    if (source_read(run, &entry, true, &r, &why))
         return tl_fail(run, TL_FAILED, "argument repo: %s", why);
     if (!r.full_name)
         r.full_name = text_format(run, "%s/%s", r.owner, r.name);
@@ -105,7 +105,8 @@ static int react(void *self, struct tl_run *run, const struct tl_document *doc, 
     for (size_t i = 0; run->host->element(run, doc, "repo", i, &e) == TL_OK; i++) {
         struct tl_json entry = {.raw = e.data};
         struct repository r;
-        if (!value_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT || source_read(run, &entry, &r, &why))
+        if (!value_at(run, &entry, "", &entry) || entry.type != TL_JSON_OBJECT ||
+            source_read(run, &entry, false, &r, &why))
             continue;
         const char *json = source_json(run, &r);
         int rc = json ? tl_spawn(run, TL_CHILD(.flags = TL_SAME, TL_ARGS(TL_ARG_JSON("repo", json)))) : TL_FAILED;

@@ -82,11 +82,11 @@ static int take_entry(struct listing *l, const struct tl_json *entry) {
     struct repository r;
     const char *why = NULL;
     struct tl_json old;
-    int rc = source_read(l->run, entry, &r, &why);
+    int rc = source_read(l->run, entry, false, &r, &why);
     l->listed++;
     if (rc == TL_REFUSED)
         return refuse(l, entry, &r, why);
-    if (!r.full_name || strlen(r.full_name) > 250)
+    if (!r.full_name)
         r.full_name = text_format(l->run, "%s/%s", r.owner, r.name);
     if (!l->owner) {
         l->owner = r.owner;
@@ -177,7 +177,7 @@ static int note_absent(struct listing *l) {
     while (!rc && l->known && l->run->host->json_next(l->run, &l->before, &old) == TL_OK) {
         struct repository r;
         const char *why;
-        if (source_read(l->run, &old, &r, &why) || !r.id || is_listed(l, r.id))
+        if (source_read(l->run, &old, false, &r, &why) || !r.id || is_listed(l, r.id))
             continue;
         struct outcome o = {
             .status = "absent", .reason = "it is on the list no more; its copies are kept", .changed = {.run = l->run}};

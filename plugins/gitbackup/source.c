@@ -1,11 +1,14 @@
 /* source.c - what may be backed up, and under which name.
  *
  * A list is text from outside: a name that could not be a file's, or a URL that git would take for more than an
- * address, is refused, and nothing of it reaches a path or a program. */
+ * address, is refused, and nothing of it reaches a path, a line of a manifest or a program. Only what this collector
+ * has made of a URL of the crawl's own may say that it is of another server, and how git gets there. */
 #include <string.h>
 #include <strings.h>
 
 #include "gitbackup.h"
+
+enum { FULL_NAME_MOST = 250 };
 
 bool source_name_ok(const char *name) {
     size_t n = name ? strlen(name) : 0;
@@ -59,15 +62,23 @@ static const char *number(struct tl_run *run, const struct tl_json *v, const cha
     return id && strspn(id, "0123456789") == strlen(id) && (*id != '0' || !id[1]) ? id : NULL;
 }
 
-int source_read(struct tl_run *run, const struct tl_json *entry, struct repository *r, const char **why) {
-    const char *server = value_text(run, entry, "/server");
+/* It stands in a line of the manifest. */
+static const char *one_line(const char *text) {
+    const char *c = text;
+    while (c && (unsigned char)*c >= ' ' && *c != 0x7f)
+        c++;
+    return c && c > text && !*c && c - text <= FULL_NAME_MOST ? text : NULL;
+}
+
+int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struct repository *r, const char **why) {
+    const char *server = own ? value_text(run, entry, "/server") : NULL;
     *r = (struct repository){.server = server ? server : "github.com",
                              .id = number(run, entry, "/id"),
-                             .full_name = value_text(run, entry, "/full_name"),
+                             .full_name = one_line(value_text(run, entry, "/full_name")),
                              .owner = value_text(run, entry, "/owner/login"),
                              .name = value_text(run, entry, "/name"),
                              .clone_url = value_text(run, entry, "/clone_url"),
-                             .formerly = value_text(run, entry, "/formerly"),
+                             .formerly = one_line(value_text(run, entry, "/formerly")),
                              .has_wiki = flag(run, entry, "/has_wiki"),
                              .fork = flag(run, entry, "/fork"),
                              .archived = flag(run, entry, "/archived")};

@@ -19,6 +19,7 @@ SYSTEM_TESTS += tests/system/fetch.py
 SYSTEM_TESTS += tests/system/fetch_crawl.py
 SYSTEM_TESTS += tests/system/fetch_nginx.py
 SYSTEM_TESTS += tests/system/gitbackup.py
+SYSTEM_TESTS += tests/system/gitbackup_lists.py
 SYSTEM_TESTS += tests/system/github.py
 SYSTEM_TESTS += tests/system/github_changes.py
 SYSTEM_TESTS += tests/system/github_limits.py
