@@ -513,6 +513,7 @@ int json_get(const struct tl_json *object, const char *key, struct tl_json *out)
 static int unescape(struct tl_span raw, struct buf *out) {
     const char *at = raw.ptr + 1, *end = raw.ptr + raw.len - 1;
     bool lone = false;
+    buf_reserve(out, 0); /* an empty text is a C string, too */
     while (at < end) {
         const char *slash = memchr(at, '\\', (size_t)(end - at));
         buf_add(out, at, (size_t)((slash ? slash : end) - at));
