@@ -111,11 +111,7 @@ static int copy_rows(struct compacting *c, const struct small *from, struct join
             break;
     }
     avro_end(reader);
-    if (!rc && rows != from->rows)
-        rc = fail_exit(c->why, TL_INVALID, EXIT_DAMAGED,
-                       "%s has %lld rows, the catalog says %lld: it was not joined with others", from->path,
-                       (long long)rows, (long long)from->rows);
-    return rc;
+    return rc ? rc : table_file_whole(from->path, rows, from->rows, c->why);
 }
 
 static void list_ids(const struct list *l, size_t first, size_t count, struct buf *out) {

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "convert/avro.h"
 #include "engine/item_keep.h"
+#include "engine/table_file.h"
 #include "net/site.h"
 
 enum { PASSES_MAX = 100 }; /* each finds some files joined since: more is no compaction */
@@ -85,15 +86,18 @@ static int each_item(struct reading *r, const struct cell *item, const char *pat
     return r->at ? r->o->row(r->o->ctx, item) : TL_OK;
 }
 
-static int read_file(struct reading *r, const char *path, int fd, size_t first, size_t count) {
+static int read_file(struct reading *r, const char *path, int fd, int64_t said, size_t first, size_t count) {
     struct avro_reader *reader;
     struct cell cells[ITEMS_COLUMNS];
+    int64_t rows = 0;
     int rc = avro_open(fd, path, &items_table, &reader, r->why);
     if (rc)
         return rc;
-    while ((rc = avro_next(reader, cells, r->why)) > 0 && (rc = each_item(r, cells, path, first, count)) == TL_OK) {
-    }
+    while ((rc = avro_next(reader, cells, r->why)) > 0 && (rc = each_item(r, cells, path, first, count)) == TL_OK)
+        rows++;
     avro_end(reader);
+    if (!rc)
+        rc = table_file_whole(path, rows, said, r->why);
     if (!rc)
         rc = end_document(r);
     for (size_t i = first; i < first + count; i++)
@@ -106,13 +110,14 @@ static int take_file(struct reading *r, size_t first, size_t count) {
     AUTO_CLOSE int fd = -1;
     int rc = store_table_get(r->o->store, r->want[first].file, &file, r->why);
     AUTO_FREE char *path = rc ? NULL : mem_text(file.path);
+    int64_t said = rc ? 0 : file.rows;
     if (!rc)
         rc = lake_open_file(r->o->lake, path, &fd, r->why);
     if (rc == TL_NOTFOUND) {
         r->gone += count;
         return TL_OK;
     }
-    return rc ? rc : read_file(r, path, fd, first, count);
+    return rc ? rc : read_file(r, path, fd, said, first, count);
 }
 
 /* ---- the whole */

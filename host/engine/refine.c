@@ -370,15 +370,18 @@ static int refine_file(struct refining *r, size_t first, size_t count) {
     AUTO_CLOSE int fd = -1;
     int rc = store_table_get(r->o->store, r->want[first].file, &file, r->why);
     AUTO_FREE char *path = rc ? NULL : mem_text(file.path);
+    int64_t rows = 0, said = rc ? 0 : file.rows;
     if (!rc)
         rc = lake_open_file(r->o->lake, path, &fd, r->why);
     if (!rc)
         rc = avro_open(fd, path, &items_table, &reader, r->why);
     if (rc)
         return rc;
-    while ((rc = avro_next(reader, cells, r->why)) > 0 && (rc = each_item(r, cells, first, count)) == TL_OK) {
-    }
+    while ((rc = avro_next(reader, cells, r->why)) > 0 && (rc = each_item(r, cells, first, count)) == TL_OK)
+        rows++;
     avro_end(reader);
+    if (!rc)
+        rc = table_file_whole(path, rows, said, r->why);
     return rc ? rc : end_document(r);
 }
 

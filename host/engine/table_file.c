@@ -192,3 +192,11 @@ void table_file_drop(struct table_file *f, struct lake *l) {
     unstage(f, l);
     let_go(f);
 }
+
+int table_file_whole(const char *path, int64_t rows, int64_t said, struct fail *why) {
+    return rows == said ? TL_OK
+                        : fail_exit(why, TL_INVALID, EXIT_DAMAGED,
+                                    "%s has %lld rows, the catalog says %lld: it is not used (trotline verify tells "
+                                    "more)",
+                                    path, (long long)rows, (long long)said);
+}
