@@ -10,6 +10,8 @@
 #include "base/times.h"
 #include "engine/tracker_redis.h"
 
+enum { STRANGE_MOST = 100 };
+
 struct tracker {
     struct store *store;
     struct tracker_redis *redis; /* NULL: the catalog does it all */
@@ -108,9 +110,33 @@ static int64_t ms_of(int64_t us) {
     return us < 1000 ? 1 : us / 1000;
 }
 
+/* As tracker_name makes them; others may have put anything into the set, and scripts read what we print. */
+static bool is_one_of_ours(const struct buf *name) {
+    AUTO_BUF struct buf same = BUF_INIT;
+    return name->len && strlen(name->data) == name->len && tracker_name(name->data, &same) == TL_OK &&
+           strcmp(same.data, name->data) == 0;
+}
+
+/* What is no name has had its turn, or nobody else would ever have one. */
+static int next_remote(struct tracker *t, const char *owner, int64_t ttl_ms, struct buf *name, int64_t *token,
+                       struct fail *why) {
+    for (int i = 0; i < STRANGE_MOST; i++) {
+        buf_reset(name);
+        int rc = tracker_redis_next(t->redis, owner, ttl_ms, name, token, why);
+        if (rc || is_one_of_ours(name))
+            return rc;
+        log_warn("the tracked set in Redis has '%.100s', which is no name, and is passed over", buf_span(name).ptr);
+        rc = tracker_redis_complete(t->redis, buf_span(name).ptr, *token, why);
+        if (rc && rc != TL_NOTFOUND)
+            return rc;
+    }
+    return fail_exit(why, TL_INVALID, EXIT_DAMAGED, "the tracked set in Redis has over %d that are no names",
+                     STRANGE_MOST);
+}
+
 int tracker_next(struct tracker *t, const char *owner, int64_t ttl_us, struct buf *name, int64_t *token,
                  struct fail *why) {
-    return t->redis ? tracker_redis_next(t->redis, owner, ms_of(ttl_us), name, token, why)
+    return t->redis ? next_remote(t, owner, ms_of(ttl_us), name, token, why)
                     : store_track_next(t->store, owner, ttl_us, name, token, why);
 }
 
