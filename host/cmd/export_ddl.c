@@ -55,7 +55,13 @@ static void put_text(struct ddl *d, const char *text) {
 
 static void put_name(struct ddl *d, const char *name) {
     char quote = d->engine == TRINO ? '"' : '`';
-    buf_printf(&d->out, "%c%s%c", quote, name, quote);
+    buf_char(&d->out, quote);
+    for (const char *c = name; *c; c++) {
+        if (*c == quote)
+            buf_char(&d->out, quote);
+        buf_char(&d->out, *c);
+    }
+    buf_char(&d->out, quote);
 }
 
 /* The Avro readers of Hive and Trino know no microseconds: there a time is its number. */

@@ -43,10 +43,10 @@ static int find_column(const struct types_type *t, const char *name) {
     return -1;
 }
 
-static bool is_column_name(const char *name) {
+bool types_is_word(const char *name) {
     size_t n = strlen(name);
     return n > 0 && n <= 64 && name[0] >= 'a' && name[0] <= 'z' &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n && strncmp(name, "p_", 2) != 0;
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
 }
 
 static bool is_ours(const char *name) {
@@ -62,7 +62,7 @@ static bool is_ours(const char *name) {
 static int check_column(const struct types_type *t, size_t at, struct fail *why) {
     const struct types_column *c = &t->column[at];
 #define WRONG(...) fail_exit(why, TL_INVALID, EXIT_CONFIG, __VA_ARGS__)
-    if (!is_column_name(c->name))
+    if (!types_is_word(c->name) || strncmp(c->name, "p_", 2) == 0)
         return WRONG("the column '%.80s' wants a name of small letters, digits and '_' that does not begin with p_, "
                      "which is for partitions",
                      c->name);

@@ -58,6 +58,9 @@ struct types_type {
     char sha256[SHA256_HEX];
     const char *columns_json;
 };
+/* What types and columns are called: at most 64 small letters, digits and '_', so that a name needs no quotes anywhere.
+ */
+bool types_is_word(const char *name);
 /* What declarations have in common with each other is checked here: names, keys, what fits together. TL_INVALID. */
 int types_finish(struct types_type *t, struct arena *memory, struct fail *why);
 

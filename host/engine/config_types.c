@@ -24,7 +24,7 @@ struct declared { /* as it is read; becomes a struct types_type */
 
 static int check_type_name(struct schema_reader *r, const struct yaml_node *n, void *at) {
     (void)at;
-    return n->text[0] >= 'a' && n->text[0] <= 'z' && strspn(n->text, "abcdefghijklmnopqrstuvwxyz0123456789_") == n->len
+    return types_is_word(n->text) && strlen(n->text) == n->len
                ? TL_OK
                : yaml_fail(r->err, n, "a type's name wants small letters, digits and '_', such as http_page");
 }

@@ -112,6 +112,11 @@ int field_decode(struct field_reader *r, const struct tl_json *line, const struc
 
 bool field_path_ok(const char *path) {
     enum { LONGEST = 2048 };
-    return strlen(path) < LONGEST && path[0] != '/' && !strstr(path, "//") && !strstr(path, "/./") &&
-           !strstr(path, "/../");
+    size_t len = strlen(path);
+    bool plain = len > 0 && len < LONGEST && path[len - 1] != '/';
+    for (const char *c = path; plain && c; c = strchr(c, '/') ? strchr(c, '/') + 1 : NULL) {
+        size_t part = strcspn(c, "/");
+        plain = part > 0 && !(c[0] == '.' && (part == 1 || (part == 2 && c[1] == '.')));
+    }
+    return plain;
 }

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "convert/types.h"
 #include "engine/field.h"
 #include "engine/package.h"
 #include "engine/table_record.h"
@@ -103,15 +104,16 @@ static const struct field file_fields[] = {{"id", F_ID, true, FILE_AT(id)},
                                            {"sha256", F_SHA256, true, FILE_AT(sha256)},
                                            {"written_us", F_INT, true, FILE_AT(written_us)}};
 
-/* Below the folder of its table, and its name ends in its id and format. */
+/* Below the folder of its table, in parts as lake_value writes them, and its name ends in its id and format. */
 static bool is_its_path(const struct store_table *f) {
     static const char *const folder[] = {LAKE_ITEMS "/", LAKE_TYPED "/", LAKE_REJECTS "/"};
     char id[UUID_TEXT];
     AUTO_BUF struct buf staged = BUF_INIT, said = BUF_INIT;
     lake_staged_name(&staged, f->path);
     buf_printf(&said, "%s.%s.part", uuid_text(&f->id, id), f->format);
-    return field_path_ok(f->path) && strncmp(f->path, folder[f->kind], strlen(folder[f->kind])) == 0 &&
-           strcmp(staged.data, said.data) == 0;
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-%=/";
+    return field_path_ok(f->path) && f->path[strspn(f->path, plain)] == '\0' &&
+           strncmp(f->path, folder[f->kind], strlen(folder[f->kind])) == 0 && strcmp(staged.data, said.data) == 0;
 }
 
 static int on_file(struct tables *t, const struct tl_json *line) {
@@ -155,7 +157,7 @@ static int on_type(struct tables *t, const struct tl_json *line) {
     int rc = DECODE(t, line, type_fields, &x);
     if (rc)
         return rc;
-    if (json_parse(x.columns, &columns) || columns.type != TL_JSON_ARRAY || !x.first_us ||
+    if (!types_is_word(x.name) || json_parse(x.columns, &columns) || columns.type != TL_JSON_ARRAY || !x.first_us ||
         hash_unhex(span_of(x.sha256), sum.byte, SHA256_BYTES))
         return WRONG(t, "the type %.100s is not described as it should be", x.name);
     const char *text = arena_text(&t->in.arena, columns.raw.ptr, columns.raw.len);

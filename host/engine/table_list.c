@@ -64,7 +64,8 @@ static int read_columns(struct reading *r, struct tl_span json, struct table *ou
         AUTO_BUF struct buf name = BUF_INIT, type = BUF_INIT;
         struct tl_json word = {0};
         if (n == ROW_COLUMNS_MAX || json_next(&pair, &word) || json_text(&word, &name) || json_next(&pair, &word) ||
-            json_text(&word, &type) || type_of(buf_span(&type)) < 0)
+            json_text(&word, &type) || type_of(buf_span(&type)) < 0 || !types_is_word(buf_span(&name).ptr) ||
+            strlen(name.data) != name.len)
             return TL_INVALID;
         columns[n++] = (struct column){.name = arena_span(&r->list->arena, buf_span(&name)),
                                        .type = (enum column_type)type_of(buf_span(&type))};
@@ -99,6 +100,9 @@ static int each_type(void *ctx, const struct store_row *row) {
     struct reading *r = ctx;
     AUTO_FREE char *type = mem_text_n(row->value[0].text.ptr, row->value[0].text.len);
     AUTO_FREE char *version = mem_text_n(row->value[1].text.ptr, row->value[1].text.len);
+    if (!types_is_word(type)) /* it becomes part of statements */
+        return fail_exit(r->why, TL_INVALID, EXIT_DAMAGED, "the catalog has a type '%.100s', which is no name of one",
+                         type);
     const struct types_type *now = in_force(r, type);
     struct table_entry *e = add_type(r, type, version);
     e->table.name = e->type;

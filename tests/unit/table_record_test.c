@@ -290,8 +290,18 @@ static void test_damaged(void **state) {
     buf_reset(&bad);
     buf_printf(&bad, HEAD TYPE_ REFINED_ REFINED_, run, result, run, result);
     refuse(r, bad.data, true, "was refined to this type before");
-    static const char *const path[] = {"items/../../x_", "documents/x_", "/items/x_",
-                                       "items//x_",      "l2ts/x_",      "items/x"};
+    static const char *const type[] = {"page`", "Page", "1page", "", "a b", "a\\u0000b", "../page"};
+    for (size_t i = 0; i < COUNT_OF(type); i++) {
+        buf_reset(&bad);
+        buf_printf(&bad,
+                   HEAD "{\"kind\":\"type\",\"name\":\"%s\",\"version\":\"1\",\"sha256\":\"" SUM
+                        "\",\"columns\":[[\"url\",\"text\"]],\"first_us\":6}\n",
+                   type[i]);
+        refuse(r, bad.data, true, i == 5 ? "the member name" : "is not described as it should be");
+    }
+    static const char *const path[] = {"items/../../x_",     "documents/x_", "/items/x_",
+                                       "items//x_",          "l2ts/x_",      "items/compression=z`/x_",
+                                       "items/\\u000a--/x_", "items/x"};
     for (size_t i = 0; i < COUNT_OF(path); i++) {
         buf_reset(&bad);
         buf_printf(&bad,
