@@ -18,6 +18,7 @@
 #include "base/times.h"
 #include "cmd/commands.h"
 #include "cmd/print.h"
+#include "engine/config_types.h"
 #include "engine/confine.h"
 #include "engine/plugin_cache.h"
 #include "engine/version.h"
@@ -276,6 +277,24 @@ static void check_plugins(struct doctor *d) {
              n, missing);
 }
 
+/* Those of the installation's own folders; what is built in is sound. */
+static void check_types(struct doctor *d) {
+    const char *const *folder = d->open.config.convert.types;
+    struct config_types types = {0};
+    struct fail why = FAIL_INIT;
+    if (!folder || !*folder)
+        return;
+    if (config_types(&d->open.config, &types, &why))
+        tell(d, "types", UNSOUND, EXIT_CONFIG, "%s", why.text);
+    else {
+        AUTO_BUF struct buf names = BUF_INIT;
+        for (size_t i = 0; i < types.count; i++)
+            buf_printf(&names, "%s%s", i ? ", " : "", types.type[i].name);
+        tell(d, "types", SOUND, 0, "%s", names.data);
+    }
+    config_types_free(&types);
+}
+
 static void check_clock(struct doctor *d) {
     static const int64_t earliest = 1704067200000000, latest = 4102444800000000; /* 2024, 2100 */
     char text[TIME_TEXT];
@@ -321,6 +340,7 @@ static int doctor(struct doctor *d, const struct cmd_globals *g) {
         check_lake(d);
         check_catalog(d);
         check_plugins(d);
+        check_types(d);
     }
     check_confinement(d);
     check_clock(d);

@@ -95,10 +95,15 @@ static int each_link(void *ctx, const struct store_row *row) {
 }
 
 static int unknown(struct links *l, struct fail *why) {
+    const char *catalog = l->open.config.catalog;
+    if (!l->name)
+        return fail_exit(why, TL_NOTFOUND, EXIT_USAGE,
+                         "the catalog knows no entity %s; those that it knows: sqlite3 %s \"select distinct urn from "
+                         "links\"",
+                         l->urn, catalog);
     return fail_exit(why, TL_NOTFOUND, EXIT_USAGE,
-                     "the catalog knows %s %s%s%s: `trotline links %s` lists what it knows",
-                     l->name ? "no link" : "no entity", l->name ? l->name : l->urn, l->name ? " of " : "",
-                     l->name ? l->urn : "", l->name ? l->urn : "URN");
+                     "the catalog knows no link %s of %s: `trotline links %s` lists what it knows", l->name, l->urn,
+                     l->urn);
 }
 
 static int walk(struct links *l, struct fail *why) {

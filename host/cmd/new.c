@@ -84,7 +84,11 @@ static int new_main(int argc, char **argv, const struct cmd_globals *g) {
         return cmd_usage("new", "'%s' is no name: a small letter, then small letters, digits and _, 63 at most", name);
     buf_printf(&sub, "%s/fixtures", name);
     if (mkdir(name, 0755) || mkdir(sub.data, 0755)) {
-        fail_errno(&why, TL_FAILED, "cannot make the folder %s", name);
+        if (errno == EEXIST)
+            fail_set(&why, TL_FAILED, "cannot make the folder %s: it is there already; take another name, or remove it",
+                     name);
+        else
+            fail_errno(&why, TL_FAILED, "cannot make the folder %s", name);
         return cmd_fail(&why, EXIT_USAGE);
     }
     for (size_t i = 0; i < COUNT_OF(files); i++)

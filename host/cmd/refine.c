@@ -42,8 +42,10 @@ static void print_sums(const struct config_types *types, const struct refine_sum
     if (c->format == CMD_JSON || c->format == CMD_JSONL)
         write_sums(&out, types, sums);
     else {
-        buf_text(&out, c->format == CMD_CSV ? "type,version,rows,rejected\r\n"
-                                            : "type                 version      rows  rejected\n");
+        if (c->format == CMD_CSV)
+            buf_text(&out, "type,version,rows,rejected\r\n");
+        else if (sums->items) /* a heading over nothing would be noise */
+            buf_text(&out, "type                 version      rows  rejected\n");
         for (size_t i = 0; i < types->count; i++)
             if (c->format == CMD_CSV)
                 buf_printf(&out, "%s,%s,%lld,%lld\r\n", types->type[i].name, types->type[i].version,

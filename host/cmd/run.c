@@ -140,8 +140,8 @@ static int find_resumed(struct running *r, struct fail *why) {
         return cmd_fail(why, EXIT_INTERNAL);
     if (strcmp(found.name, r->crawl.name) != 0)
         return cmd_usage(command, "%s is a crawl of '%s', not of '%s'", r->o->resume, found.name, r->crawl.name);
-    if (!r->o->relax && !found.stop_asked &&
-        strcmp(found.file_sha256, r->crawl.sha256) != 0) { /* what was stopped only ends */
+    bool goes_on = !found.closed && !found.stop_asked; /* what was stopped only ends, what is closed is only told */
+    if (goes_on && !r->o->relax && strcmp(found.file_sha256, r->crawl.sha256) != 0) {
         char root[UUID_TEXT];
         uuid_text(&found.root_id, root);
         fail_exit(why, TL_INVALID, EXIT_CONFIG,
@@ -154,6 +154,10 @@ static int find_resumed(struct running *r, struct fail *why) {
     if (crawl_context_same(&r->crawl, r->root.context_json, why))
         return cmd_fail(why, EXIT_CONFIG);
     r->was_closed = found.closed;
+    if (found.closed && found.reason && strcmp(found.reason, "stopped") == 0)
+        r->sum.end = SUPER_STOPPED;
+    else if (found.closed && found.reason && strcmp(found.reason, "time") == 0)
+        r->sum.end = SUPER_TIME;
     return 0;
 }
 

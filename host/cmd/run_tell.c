@@ -144,7 +144,7 @@ static int take_cause(void *ctx, const struct store_row *row) {
     return 1;
 }
 
-/* Why the first line that did not succeed did not; empty: they all did. */
+/* Why the first line that did not succeed did not, else what --fail-on says of the rest; empty: all is well. */
 static void find_cause(const struct running *r, struct buf *out) {
     const struct store_value root = store_text(r->root_id);
     AUTO_BUF struct buf cause = BUF_INIT;
@@ -158,6 +158,10 @@ static void find_cause(const struct running *r, struct buf *out) {
             "SELECT collector, url, 'the leash refused it (' || reason || ')' FROM leashed WHERE parent_id = $1 "
             "LIMIT 1",
             &root, 1, take_cause, &cause, NULL);
+    if (!cause.len && r->o->fail_on == FAIL_ON_PERCENT)
+        buf_printf(&cause, "more than %g%% of the runs failed (--fail-on)", r->o->percent);
+    else if (!cause.len && r->o->fail_on == FAIL_ON_ANY)
+        buf_text(&cause, "a run or a reaction failed (--fail-on any)");
     if (cause.len)
         print_plain(out, buf_span(&cause), 0);
 }
@@ -186,13 +190,13 @@ static void say_closing(const struct running *r, int code) {
     snprintf(depth, sizeof depth, "%lld", (long long)r->crawl.leash.depth);
     snprintf(runs, sizeof runs, r->crawl.leash.runs == INT64_MAX ? "none" : "%lld", (long long)r->crawl.leash.runs);
     snprintf(in_force, sizeof in_force, "leash: depth %s, runs %s", depth, runs);
-    log_ending(
-        code,
-        "crawl %s: %s after %s, %lld run%s, %lld failed, %lld refused by the leash or robots (%s)%s%s; look with: "
-        "trotline %s %s",
-        r->crawl.name, run_end_word(r), elapsed, (long long)r->root.runs, print_s(r->root.runs),
-        (long long)r->root.failed, (long long)r->root.leashed, in_force, cause.len ? "; " : "",
-        cause.len ? cause.data : "", code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
+    log_ending(code,
+               "crawl %s: %s%s%s, %lld run%s, %lld failed, %lld refused by the leash or robots (%s)%s%s; look with: "
+               "trotline %s %s",
+               r->crawl.name, run_end_word(r), r->was_closed ? " already" : " after ", r->was_closed ? "" : elapsed,
+               (long long)r->root.runs, print_s(r->root.runs), (long long)r->root.failed, (long long)r->root.leashed,
+               in_force, cause.len ? "; " : "", cause.len ? cause.data : "",
+               code == EXIT_DONE || code == EXIT_LEASH ? "lineage" : "show", r->root_id);
 }
 
 /* ---- on_finish */

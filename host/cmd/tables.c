@@ -136,6 +136,8 @@ void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root,
                  after == CONFIG_AFTER_TABLES ? "refine" : "convert", root_id, why.text);
 }
 
+enum { TYPES_NAMED = 20 }; /* in a message */
+
 int tables_type(const char *command, const struct config_types *types, const char *name,
                 const struct types_type **out) {
     AUTO_FREE const char **known = mem_array(NULL, types->count + 1, sizeof *known);
@@ -147,8 +149,14 @@ int tables_type(const char *command, const struct config_types *types, const cha
     if (*out)
         return 0;
     const char *near = yaml_nearest(name, known, types->count);
-    return cmd_usage(command, "there is no type '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-                     near ? "'?" : " (trotline refine lists them)");
+    AUTO_BUF struct buf all = BUF_INIT;
+    for (size_t i = 0; i < types->count && i < TYPES_NAMED; i++)
+        buf_printf(&all, "%s%s", i ? ", " : "", known[i]);
+    return cmd_usage(command, "there is no type '%s'; %s%s%s", name, near ? "did you mean '" : "there are ",
+                     near ? near : all.data,
+                     near                         ? "'?"
+                     : types->count > TYPES_NAMED ? " and more"
+                                                  : "");
 }
 
 static int one_more(void *ctx, const struct store_source *d) {

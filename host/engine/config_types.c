@@ -141,7 +141,11 @@ static int finish(struct config_types *out, struct declared *d, const char *file
         return fail_exit(why, rc, EXIT_CONFIG, "%s: %s", file, reason.text);
     for (size_t i = 0; i < out->count; i++)
         if (strcmp(out->type[i].name, d->t.name) == 0)
-            return TL_OK; /* the first of a name wins */
+            return i < out->folder_first ? TL_OK /* the first folder wins */
+                                         : fail_exit(why, TL_INVALID, EXIT_CONFIG,
+                                                     "%s: another file of this folder declares the type '%s' already; "
+                                                     "give one of them another name, or move one away",
+                                                     file, d->t.name);
     if (out->count == CONFIG_TYPES_MAX)
         return fail_exit(why, TL_INVALID, EXIT_CONFIG, "%s: there are more than %d types", file, CONFIG_TYPES_MAX);
     size_t room = out->count;
@@ -181,8 +185,11 @@ int config_types(const struct config *c, struct config_types *out, struct fail *
     struct fail reason = FAIL_INIT;
     int rc = TL_OK;
     *out = (struct config_types){0};
-    for (const char *const *folder = c->convert.types; folder && *folder && !rc; folder++)
+    for (const char *const *folder = c->convert.types; folder && *folder && !rc; folder++) {
+        out->folder_first = out->count;
         rc = config_declared(*folder, "convert.types", CONFIG_TYPES_MAX, take_file, out, &reason);
+    }
+    out->folder_first = out->count;
     for (size_t i = 0; i < COUNT_OF(types_builtin) && !rc; i++)
         rc = config_types_text(out, types_builtin[i].file, span_of(types_builtin[i].text), &reason);
     if (out->count)

@@ -9,6 +9,7 @@ struct config_types {
     struct arena arena;      /* owns them */
     struct types_type *type; /* in the order of their names */
     size_t count;
+    size_t folder_first; /* where the types of the folder that is being read begin */
 };
 /* All types that are in force: files NAME.yml of the folders of convert.types, the first of a name wins, and then those
  * that are built in. A file that cannot be read as a type is refused with its place. */

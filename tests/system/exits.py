@@ -91,6 +91,8 @@ def outcomes():
                            (leashed, None, 0), (leashed, "any", 5), (leashed, "leash", 8)):
         r = w.tl("run", file, *(["--fail-on", on] if on else []))
         code(f"{file.stem}, --fail-on {on or '(not given)'}", r, want, r.root or "no root id")
+        if file == deep and want:
+            ok(f"deep, --fail-on {on}: the last line says that it was that", "--fail-on" in r.last_line(), r)
     code("all lines refused by the leash", w.tl("run", w.crawl("short", start, leash="{depth: 0}")), 6)
     r = w.tl("-q", "run", deep)
     eq("-q: not a byte when all is well", (r.code, r.out, r.err), (0, "", ""))
@@ -165,9 +167,9 @@ def interrupted_and_back():
             site.open("g")
             resumed(how, w, site, file, first)
         asked = sum(site.asked().values())
-        r = w.tl("run", file, "--resume", first, "--relax")
+        r = w.tl("run", file, "--resume", first)  # edited or not
         ok(f"{how}: a crawl that is over stays over",
-           r.code == 0 and r.root == first and sum(site.asked().values()) == asked, r)
+           r.code == 0 and r.root == first and sum(site.asked().values()) == asked and "done already" in r.last_line(), r)
         r = w.tl("run", file, "--resume", "auto")
         ok(f"{how}: --resume auto begins a new one when none is open", r.code == 0 and r.root != first, r)
         site.close()

@@ -283,6 +283,17 @@ check 'doctor: a lake that cannot be made gives exit 9' "$rc $(grep -c 'junk.yml
 printf 'lakes: x\n' > wrong.yml
 tl --config wrong.yml doctor
 check 'doctor: a wrong configuration gives exit 3, with its place' "$rc $(grep -c 'wrong.yml:1:1' "$tmp/out")" '3 1'
+mkdir types
+printf 'type: boat\nversion: 1\nfrom: {collector: http}\ncolumns:\n  - {name: url, field: data_url}\n' > types/boat.yml
+printf 'plugins: ["%s"]\nconvert: {types: [types]}\n' "$TROTLINE_TEST_PLUGINS" > typed.yml
+tl --config typed.yml doctor
+check 'doctor: types of the folders, and those built in' "$rc $(grep -c '^types *ok .*boat.*http_page' "$tmp/out")" '0 1'
+cp types/boat.yml types/canoe.yml
+tl --config typed.yml doctor
+check 'doctor: two files of one type are told, with the second' "$rc $(grep -c '^types *bad .*canoe.yml.*boat' "$tmp/out")" '3 1'
+sed -i 's/columns/colums/' types/boat.yml
+tl --config typed.yml doctor
+check 'doctor: a mistake in a type is told, with its place' "$rc $(grep -c 'boat.yml:4:1' "$tmp/out")" '3 1'
 cp catalog.db damaged.db
 dd if=/dev/zero of=damaged.db bs=4096 seek=3 count=4 conv=notrunc 2> /dev/null
 printf 'catalog: damaged.db\n' > damaged.yml
