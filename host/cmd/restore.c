@@ -50,11 +50,10 @@ const struct command cmd_restore = {
     "restore", "make a repository again from its backups", restore_main, "[--at TIME] [SERVER/]OWNER/REPOSITORY FOLDER",
     "Makes a bare git repository in FOLDER from what the gitbackup collector has kept: all refs, HEAD, and every\n"
     "object that they lead to, checked. FOLDER must not be there, or be empty. SERVER is github.com when left out.\n"
-    "Nothing is asked of any network.\n"
+    "Nothing is asked of any network. `git clone FOLDER` makes a working copy of it.\n"
     "\n"
     "      --at TIME          as it was then: the newest copy that is no later (default: the newest)\n"
     "\n"
     "Examples:\n"
     "  trotline restore octocat/Hello-World hello.git\n"
-    "  trotline restore --at 2026-11-30 github.com/octocat/Hello-World then.git\n"
-    "  git clone hello.git\n"};
+    "  trotline restore --at 2026-11-30 github.com/octocat/Hello-World then.git\n"};

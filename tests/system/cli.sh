@@ -83,7 +83,7 @@ check '--log-format json: an object a line' "$(sed 's/"time":"[^"]*"/T/' "$tmp/e
 
 # ---- completion
 check 'completes commands' "$("$trotline" --complete line)" lineage
-check 'completes nothing else at that place' "$("$trotline" --complete r | tr '\n' ' ')" 'run retry refine rebuild '
+check 'completes nothing else at that place' "$("$trotline" --complete r | tr '\n' ' ')" 'run retry refine restore rebuild '
 check 'completes options of a command' "$("$trotline" --complete lineage --d | tr '\n' ' ')" '--down --depth '
 check 'completes options before the command' "$("$trotline" --complete --lo)" --log-format
 check 'completes behind global options' "$("$trotline" --complete -q --config some.yml sh)" show
