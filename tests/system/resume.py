@@ -75,7 +75,9 @@ def stopped():
             eq(f"{name}: it is open", w.one("SELECT status FROM crawls"), "open")
             r = w.tl("stop", root)
             ok(f"{name}: stop ends what nobody carries out", r.code == 0 and "it is closed" in r.last_line(), r)
-            eq(f"{name}: what waited is cancelled", (w.statuses(root), w.one("SELECT status FROM crawls")), ({"success": 7, "cancelled": 8}, "stopped"))
+            got = w.statuses(root)  # two links a page: one more waited than were collected; kill -9 may have cost some of the seven
+            ok(f"{name}: what waited is cancelled", set(got) == {"success", "cancelled"} and got["cancelled"] == got["success"] + 1 and got["success"] <= 7, got)
+            eq(f"{name}: and the crawl is stopped", w.one("SELECT status FROM crawls"), "stopped")
             ok(f"{name}: it has its closing record", (w.lake / "crawls").is_dir() and list((w.lake / "crawls").rglob(f"{root}.json")))
             none(f"{name}: lake and catalog agree", w.faults(root))
             r = w.tl("stop", root)
