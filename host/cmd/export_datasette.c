@@ -38,6 +38,7 @@ static const struct view views[] = {
     {"tables", "All files of tables: items, typed tables, rejects.", "table_file", "kind,name,format", "hour_at"},
     {"types", "Types of typed tables that were used.", "typed", NULL, NULL},
     {"contexts", "Contexts that legs of a crawl share.", NULL, "week", NULL},
+    {"backups", "Copies of repositories, and what is known of them.", NULL, "kind,server,owner", "at"},
     {"tracked", "What is tracked.", "tracked_name", NULL, "completed_at"},
     {"locks", "What is locked.", "lock_row", NULL, NULL},
     {"candidates", "What was found on the way, with a score.", "candidate", "kind,target", "last_seen_at"},
