@@ -124,7 +124,7 @@ static void what_does_not_fit_is_refused(void **state) {
         {"{\"api\":\"x\",\"q\":1}", "API x has no address of its own: give 'base', such as"},
         {"{\"api\":\"x\",\"q\":1,\"base\":\"https://a/\"}", "API x wants a credential: give 'secret'"},
         {"{\"api\":\"x\",\"q\":1,\"base\":\"nowhere\",\"secret\":\"K\"}",
-         "argument base of api wants an http or https URL"},
+         "argument base of api: wants an http or https URL"},
     };
     (void)state;
     read_one("api: x\narguments: {q: {required: true}}\nsecret: {as: bearer}\n");
