@@ -34,7 +34,7 @@ struct refusal {
     const char *text, *place, *says; /* place: LINE:COL */
 };
 
-static void check_refusals(const struct refusal *bad, size_t n, bool crawls) {
+static inline void check_refusals(const struct refusal *bad, size_t n, bool crawls) {
     for (size_t i = 0; i < n; i++) {
         struct fail why = FAIL_INIT;
         struct config c;
