@@ -19,6 +19,7 @@ struct dueing {
     size_t count, room;
     int64_t targets, done, failed, skipped, promoted, held_back;
     int code;      /* the worst so far */
+    bool deaf;     /* the rules cannot be read: there are no reactions in this call */
     char next[80]; /* the id that is due next, and when */
     int64_t next_us;
     struct buf trouble;
@@ -119,6 +120,10 @@ static int step(struct dueing *d, int64_t timeout_us) {
     d->targets = (int64_t)(t.count + t.broken);
     cmd_close(&o);
     keep_code(d, code ? code : t.broken ? EXIT_CONFIG : 0);
+    if (e && !code && d->o->timeout_us && timeout_us <= 0) {
+        keep_code(d, EXIT_TIMEOUT); /* it is for the next call */
+        e = NULL;
+    }
     if (e && !code) {
         MEM_GROW(d->tried, d->count, d->room);
         d->tried[d->count++] = mem_text(e->t.crawl.name);
@@ -131,7 +136,11 @@ static int step(struct dueing *d, int64_t timeout_us) {
 static void react(struct dueing *d) {
     struct cmd_open o = {0};
     struct targets_reacted reacted;
-    keep_code(d, candidates_react(&o, d->g, clock_us(d), &reacted));
+    if (d->deaf)
+        return;
+    int code = candidates_react(&o, d->g, clock_us(d), &reacted);
+    d->deaf = code == EXIT_CONFIG; /* which was said */
+    keep_code(d, code);
     d->promoted += reacted.promoted;
     d->held_back = reacted.held_back;
     cmd_close(&o);
@@ -157,12 +166,7 @@ int run_due(const struct cmd_globals *g, const struct run_options *o, int64_t no
     struct dueing d = {.g = g, .o = o, .given_us = now_us, .begun_us = time_mono_us(), .next_us = INT64_MAX};
     react(&d);
     for (bool more = true; more;) {
-        int64_t left = o->timeout_us ? o->timeout_us - (time_mono_us() - d.begun_us) : 0;
-        if (o->timeout_us && left <= 0) {
-            keep_code(&d, EXIT_TIMEOUT);
-            break;
-        }
-        more = step(&d, left);
+        more = step(&d, o->timeout_us ? o->timeout_us - (time_mono_us() - d.begun_us) : 0);
         if (more)
             react(&d);
     }

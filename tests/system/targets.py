@@ -124,15 +124,21 @@ def overlap():
     site.open("go")
     eq("the first ends well", first.wait().code, 0)
     eq("each ran once", sorted(crawls(w)), ["quick", "slow"])
+    # out of time: what waits goes on at the next call
+    site.reset()
+    r = w.tl("run", "--due", "--now", at(0, 30), "--timeout", "1s")
+    eq("out of time", (r.code, w.one("SELECT count(*) FROM crawls WHERE status = 'open'")), (7, 1))
+    site.open("go")
+    eq("the next call goes on, and does the other", (w.tl("run", "--due", "--now", at(0, 31)).code, sorted(crawls(w))), (0, ["quick"] * 2 + ["slow"] * 2))
     # killed in the middle: it is due at once, and goes on with the same crawl
     site.reset()
-    third = w.start("run", "--due", "--now", at(1))
+    third = w.start("run", "--due", "--now", at(3))
     until("it asks", lambda: site.stats()["in_flight"] >= 1)
     third.signal_group(signal.SIGKILL)
     third.wait()
     site.open("go")
-    r = w.tl("run", "--due", "--now", at(1, 1))
-    eq("after kill -9 it goes on", (r.code, crawls(w).count("slow"), w.one("SELECT count(*) FROM crawls WHERE status = 'open'")), (0, 2, 0))
+    r = w.tl("run", "--due", "--now", at(3, 1))
+    eq("after kill -9 it goes on", (r.code, crawls(w).count("slow"), w.one("SELECT count(*) FROM crawls WHERE status = 'open'")), (0, 3, 0))
 
 
 RULES = """count:
