@@ -43,13 +43,13 @@ static void write_all(const char *ptr, size_t len) {
     }
 }
 
-/* Printable text for a terminal: control characters become '?', what is no UTF-8 U+FFFD, everything else stays. */
+/* Printable text for a terminal: what steers it becomes '?', what is no UTF-8 U+FFFD, everything else stays. */
 static void add_harmless(struct buf *out, const char *text) {
     const char *at = text, *end = text + strlen(text);
     char bytes[4];
     uint32_t cp;
     while (utf8_next(&at, end, &cp) != TL_NOTFOUND)
-        if ((cp < 0x20 && cp != '\t') || (cp >= 0x7f && cp < 0xa0))
+        if (cp != '\t' && utf8_is_hostile(cp))
             buf_char(out, '?');
         else
             buf_add(out, bytes, utf8_put(bytes, cp));

@@ -18,6 +18,8 @@ bool utf8_valid(const char *ptr, size_t len);
 
 /* In place: every byte that belongs to no well-formed sequence becomes '?'. */
 void utf8_repair(char *text);
+/* Nothing to be shown to people: it steers a terminal, or turns the order of what is read around. */
+bool utf8_is_hostile(uint32_t cp);
 
 /* Writes one code point and returns its length, 1 to 4; what is none (a surrogate, above U+10FFFF) is written as
  * U+FFFD. */

@@ -7,12 +7,6 @@
 
 /* ---- for people */
 
-static bool is_hostile(uint32_t cp) {
-    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x061C || (cp >= 0x200E && cp <= 0x200F) ||
-           (cp >= 0x2028 && cp <= 0x202E) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xFEFF ||
-           (cp >= 0xFFF9 && cp <= 0xFFFB) || (cp >= 0xE0000 && cp <= 0xE007F);
-}
-
 void print_plain(struct buf *out, struct tl_span text, size_t most) {
     const char *at = text.ptr, *end = text.ptr + text.len;
     uint32_t cp;
@@ -24,7 +18,7 @@ void print_plain(struct buf *out, struct tl_span text, size_t most) {
         }
         if (cp == '\t' || cp == '\n' || cp == '\r')
             buf_char(out, ' ');
-        else if (is_hostile(cp))
+        else if (utf8_is_hostile(cp))
             buf_char(out, '?');
         else
             buf_add(out, bytes, utf8_put(bytes, cp));

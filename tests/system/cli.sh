@@ -313,6 +313,10 @@ check 'retry: the crawl is open again' "$(awk -F, -v r="$a" '$1 == r {print $3, 
 tl stop "${a:0:35}${a:35:1}"
 check 'stop: closes what nobody carries out' "$rc $(grep -c 'nobody carried' "$tmp/err")" '0 1'
 
+# ---- what steers a terminal is not passed on
+tl links $'urn:\e[2J\u009b2J\u202e\u2066x'
+check 'a name from outside in a message' "$rc $(grep -c 'urn:?\[2J?2J??x' "$tmp/err")" '2 1'
+
 # ---- plugins
 tl plugins
 check 'plugins: built in and found' "$rc $(awk 'NR > 1 && ($1 == "orchestrator" || $1 == "http") {print $1}' "$tmp/out" | sort | tr '\n' ' ')" '0 http orchestrator '
