@@ -49,6 +49,14 @@ bool types_is_word(const char *name) {
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == n;
 }
 
+bool types_is_ours(const char *name) {
+    static const char *const ours[] = {"items", "dataset_items", "rejects", "documents"};
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (strcmp(ours[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_ours(const char *name) {
     for (size_t i = 0; i < TYPES_HEAD; i++)
         if (strcmp(name, head[i].name) == 0)

@@ -61,6 +61,7 @@ struct types_type {
 /* What types and columns are called: at most 64 small letters, digits and '_', so that a name needs no quotes anywhere.
  */
 bool types_is_word(const char *name);
+bool types_is_ours(const char *name); /* a table or view that there is anyway, so no type may be called so */
 /* What declarations have in common with each other is checked here: names, keys, what fits together. TL_INVALID. */
 int types_finish(struct types_type *t, struct arena *memory, struct fail *why);
 

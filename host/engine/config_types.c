@@ -24,6 +24,8 @@ struct declared { /* as it is read; becomes a struct types_type */
 
 static int check_type_name(struct schema_reader *r, const struct yaml_node *n, void *at) {
     (void)at;
+    if (strlen(n->text) == n->len && types_is_ours(n->text))
+        return yaml_fail(r->err, n, "there is a table '%s' already; give the type another name", n->text);
     return types_is_word(n->text) && strlen(n->text) == n->len
                ? TL_OK
                : yaml_fail(r->err, n, "a type's name wants small letters, digits and '_', such as http_page");

@@ -157,8 +157,8 @@ static int on_type(struct tables *t, const struct tl_json *line) {
     int rc = DECODE(t, line, type_fields, &x);
     if (rc)
         return rc;
-    if (!types_is_word(x.name) || json_parse(x.columns, &columns) || columns.type != TL_JSON_ARRAY || !x.first_us ||
-        hash_unhex(span_of(x.sha256), sum.byte, SHA256_BYTES))
+    if (!types_is_word(x.name) || types_is_ours(x.name) || json_parse(x.columns, &columns) ||
+        columns.type != TL_JSON_ARRAY || !x.first_us || hash_unhex(span_of(x.sha256), sum.byte, SHA256_BYTES))
         return WRONG(t, "the type %.100s is not described as it should be", x.name);
     const char *text = arena_text(&t->in.arena, columns.raw.ptr, columns.raw.len);
     rc = store_type(t->s, x.name, x.version, x.sha256, text, x.first_us, &key, t->why);

@@ -100,7 +100,7 @@ static int each_type(void *ctx, const struct store_row *row) {
     struct reading *r = ctx;
     AUTO_FREE char *type = mem_text_n(row->value[0].text.ptr, row->value[0].text.len);
     AUTO_FREE char *version = mem_text_n(row->value[1].text.ptr, row->value[1].text.len);
-    if (!types_is_word(type)) /* it becomes part of statements */
+    if (!types_is_word(type) || types_is_ours(type)) /* it becomes part of statements */
         return fail_exit(r->why, TL_INVALID, EXIT_DAMAGED, "the catalog has a type '%.100s', which is no name of one",
                          type);
     const struct types_type *now = in_force(r, type);
@@ -169,6 +169,31 @@ static int read_types(struct reading *r) {
     return TL_OK;
 }
 
+/* ---- names */
+
+/* Whether it is the name of one before, or that of a type, which means its newest version. */
+static bool is_taken(const struct table_list *l, size_t at) {
+    for (size_t i = 0; i < l->count; i++)
+        if ((i < at && strcmp(l->entry[i].name, l->entry[at].name) == 0) ||
+            (i != at && strcmp(l->entry[i].type, l->entry[at].name) == 0))
+            return true;
+    return false;
+}
+
+/* Versions 1.0 and 1_0 make one name, and a type may be called like a version of another. The first keeps it. */
+static void tell_apart(struct reading *r) {
+    for (size_t i = 0; i < r->list->count; i++) {
+        struct table_entry *e = &r->list->entry[i];
+        char hex[SHA256_HEX];
+        AUTO_BUF struct buf name = BUF_INIT;
+        if (e->kind != STORE_TYPED || !is_taken(r->list, i))
+            continue;
+        struct sha256 sum = hash_sha256(e->version, strlen(e->version));
+        buf_printf(&name, "%s_%.8s", e->name, hash_hex(sum.byte, SHA256_BYTES, hex));
+        e->name = keep(r, name.data);
+    }
+}
+
 /* ---- the list */
 
 /* kind, name, version, files, rows */
@@ -209,6 +234,7 @@ int table_list_read(struct store *s, const struct config_types *types, struct ta
     add(&r, &items);
     int rc = read_types(&r);
     add(&r, &rejects);
+    tell_apart(&r);
     if (!rc)
         rc = store_query(s,
                          "SELECT kind, name, version, count(*), sum(rows) FROM tables WHERE format = 'parquet' AND "

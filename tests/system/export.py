@@ -276,6 +276,30 @@ def ddl():
         eq("spark: USING delta, too; and the grammars do refuse", (got[4], len(got[5])), ([], 1))
 
 
+def names_of_types():
+    """Each version of each type is a table of its own, whatever they are called."""
+    w = World(plugins=("shapes",), config="convert: {types: [types]}\n")
+    (w.dir / "types").mkdir()
+    w.tl("run", w.crawl("s", SHAPES))
+    given = [("x", "1.0"), ("x", "1_0"), ("x", "1-0"), ("x", "v1"), ("x", "1"), ("x_v1", "0")]
+
+    def refine(name, version):
+        (w.dir / "types/a.yml").write_text(f"type: {name}\nversion: '{version}'\nfrom: {{collector: shapes}}\ncolumns:\n"
+                                           "  - {name: a, type: text, field: dataset_name}\n")
+        return w.tl("refine").code
+
+    eq("types with names that are alike", [refine(*t) for t in given], [0] * len(given))
+    for name in ("items", "dataset_items", "rejects", "documents"):
+        eq(f"a type is not called {name}", refine(name, "1"), 3)
+    refine(*given[-1])
+    views = re.findall(r'VIEW "([^"]+)"', w.tl("export", "duckdb").out)
+    eq("no view takes the place of another", sorted(views), sorted(set(views)))
+    tables = re.findall(r"EXISTS `([^`]+)`", w.tl("export", "ddl", "--for", "hive").out)
+    eq("no table does", sorted(tables), sorted(set(tables)))
+    ok("the first of a name keeps it, another is told apart", {"x_v1_0", "x_v1_v0", "x", "x_v1"} <= set(views) and
+       sum(v.startswith("x") for v in views) == len(given) + 2, views)
+
+
 def datasette():
     w, root = crawled()
     w.tl("convert")
@@ -317,4 +341,4 @@ def howto():
         ok(f"how-to: {name} has an answer", isinstance(answer, list) and answer, answer)
 
 
-main(rows, views, ddl, datasette, howto)
+main(rows, views, ddl, names_of_types, datasette, howto)

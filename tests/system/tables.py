@@ -432,5 +432,23 @@ def test_damaged():
     eq("no lake that can be written", World(lake="/proc/nowhere").tl("convert").code, 9)
 
 
+def test_cut():
+    """An Avro file that ends between two blocks is one, but for the catalog."""
+    site = Site("--site", "tree", "--arity", 2, "--depth", 1)
+    w = World()
+    root = w.tl("run", w.crawl("site", site.base + "/", leash="{depth: 3}")).root
+    w.tl("convert")
+    victim = w.lake / w.one("SELECT path FROM tables WHERE kind = 'items' AND format = 'avro' AND rows > 2")
+    whole = victim.read_bytes()
+    os.chmod(victim, 0o644)
+    victim.write_bytes(whole[:whole.index(whole[-16:]) + 16])
+    for command in (["refine"], ["export", root, "--format", "jsonl"], ["diff", "--items", root, root]):
+        got = w.tl(*command)
+        ok(f"{command[0]}: rows that are missing are noticed", got.code == 14 and victim.name in got.err, got)
+    eq("nothing of it was refined", w.one("SELECT count(*) FROM refined"), 0)
+    victim.write_bytes(whole)
+    eq("when it is whole again", (w.tl("refine").code, w.one("SELECT count(*) > 0 FROM refined")), (0, 1))
+
+
 if __name__ == "__main__":
-    main(test_items, test_once, test_killed, test_reused, test_span, test_own, test_types, test_shipped, test_after, test_codecs, test_damaged)
+    main(test_items, test_once, test_killed, test_reused, test_span, test_own, test_types, test_shipped, test_after, test_codecs, test_damaged, test_cut)

@@ -290,7 +290,7 @@ static void test_damaged(void **state) {
     buf_reset(&bad);
     buf_printf(&bad, HEAD TYPE_ REFINED_ REFINED_, run, result, run, result);
     refuse(r, bad.data, true, "was refined to this type before");
-    static const char *const type[] = {"page`", "Page", "1page", "", "a b", "a\\u0000b", "../page"};
+    static const char *const type[] = {"page`", "Page", "1page", "", "a b", "a\\u0000b", "../page", "items"};
     for (size_t i = 0; i < COUNT_OF(type); i++) {
         buf_reset(&bad);
         buf_printf(&bad,
