@@ -274,7 +274,7 @@ static void check_backup(struct verify *v, const char *path, const struct attach
         return; /* it is on its way */
     v->sums->attachments++;
     verify_step(v);
-    verify_mode(v, path, st.st_mode);
+    verify_mode(v, path, st.st_mode & 07777);
     check_attachment(v, path, st.st_size, said);
 }
 
