@@ -272,18 +272,25 @@ static int unbundle(struct source *s, const char *folder, const char *date, bool
     return git(s, "unpack a bundle", refs ? all : objects, (struct tl_span){"", 0});
 }
 
-static int write_head(struct source *s, const char *folder, const char *head) {
-    AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
-    buf_printf(&path, "%s/HEAD", folder);
-    buf_printf(&text, "ref: %s\n", head);
-    AUTO_CLOSE int fd = open(path.data, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len)
-        return fail_errno(s->why, TL_FAILED, "cannot write %.300s", path.data);
-    return TL_OK;
+/* Bundles of SHA-256 say so in their heads; a repository is of one kind for ever. */
+static bool is_sha256(struct source *s, const char *date) {
+    static const char mark[] = "# v3 git bundle\n@object-format=sha256\n";
+    char head[sizeof mark - 1];
+    AUTO_BUF struct buf path = BUF_INIT;
+    AUTO_CLOSE int fd = -1;
+    buf_printf(&path, "%s/%s.bundle", s->copies.data, date);
+    return lake_open_file(s->l, path.data, &fd, NULL) == TL_OK &&
+           pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head && memcmp(head, mark, sizeof head) == 0;
 }
 
 static int build(struct source *s, const struct plan *p, const char *folder) {
-    const char *const init[] = {"git", "init", "--quiet", "--bare", "--template=", "--", folder, NULL};
+    const char *const init[] = {
+        "git",         "init",
+        "--quiet",     "--bare",
+        "--template=", is_sha256(s, p->date[p->count - 1]) ? "--object-format=sha256" : "--object-format=sha1",
+        "--",          folder,
+        NULL};
+    const char *const head[] = {"git", "-C", folder, "symbolic-ref", "HEAD", p->head, NULL};
     const char *const update[] = {"git", "-C", folder, "update-ref", "--stdin", NULL};
     const char *const check[] = {"git",           "-C", folder, "fsck", "--connectivity-only", "--no-dangling",
                                  "--no-progress", NULL};
@@ -294,7 +301,7 @@ static int build(struct source *s, const struct plan *p, const char *folder) {
     if (!rc && s->manifest)
         rc = git(s, "set its refs", update, buf_span(&p->updates));
     if (!rc && p->head)
-        rc = write_head(s, folder, p->head);
+        rc = git(s, "set its HEAD", head, nothing);
     return rc ? rc : git(s, "check what was restored", check, nothing);
 }
 

@@ -19,9 +19,10 @@ def git(*args, stdin=None):
     return p.stdout.decode()
 
 
-def repository(name):
+def repository(name, *how):
     path = TMP / name
-    git("init", "-q", "--bare", path)
+    git("init", "-q", "--bare", *how, path)
+    git("-C", path, "symbolic-ref", "HEAD", "refs/heads/main")
     git("-C", path, "fast-import", "--quiet",
         stdin=b"commit refs/heads/main\ncommitter A U Thor <a@example.org> 1700000000 +0000\ndata 2\nc\n\nM 100644 inline private\ndata 6\nsecret\n")
     return path
@@ -65,4 +66,29 @@ def lines_of_a_manifest():
     eq("it can be restored", (r.code, git("-C", w.dir / "again", "for-each-ref", "--format=%(refname)").split()), (0, ["refs/heads/main"]))
 
 
-main(ways_of_a_list, lines_of_a_manifest)
+def ids_of_sha256():
+    source = repository("sha256.git", "--object-format=sha256")
+    w = World(plugins=("gitbackup",))
+    r = w.tl("run", w.crawl("backup", {"collector": "gitbackup", "args": {"url": [f"file://{source}"]}}, leash="{depth: 3}"))
+    eq("a repository with ids of SHA-256 is backed up", (r.code, [t["status"] for t in told(w, r.root)]), (0, ["ok"]))
+    for manifest in (True, False):
+        if not manifest:
+            for p in (w.lake / "backups").rglob("*.refs"):
+                p.unlink()
+        r = w.tl("restore", f"localhost/{str(source)[1:-4]}", w.dir / f"again-{manifest}")
+        eq(f"and restored, {'by' if manifest else 'without'} its manifest", (r.code, r.code or git("-C", w.dir / f"again-{manifest}", "for-each-ref")),
+           (0, git("-C", source, "for-each-ref")))
+
+
+def head_of_a_manifest():
+    source = repository("head.git")
+    w = World(plugins=("gitbackup",))
+    w.tl("run", w.crawl("backup", {"collector": "gitbackup", "args": {"url": [f"file://{source}"]}}, leash="{depth: 3}"))
+    manifest = next(p for p in (w.lake / "backups").rglob("*.refs") if p.parent.name == "head")
+    os.chmod(manifest, 0o644)
+    manifest.write_text(manifest.read_text().replace("# head refs/heads/main", "# head refs/heads/../../../x\x1b[2J"))
+    r = w.tl("restore", f"localhost/{str(source)[1:-4]}", w.dir / "again")
+    eq("a HEAD that is none is damage, and nothing is left", (r.code, (w.dir / "again").exists(), "\x1b" in r.err), (14, False, False))
+
+
+main(ways_of_a_list, lines_of_a_manifest, ids_of_sha256, head_of_a_manifest)
