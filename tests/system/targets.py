@@ -9,6 +9,9 @@ import sys
 sys.dont_write_bytecode = True
 from lib import *  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
+from github_hub import Hub, issue, repo, user  # noqa: E402
+
 NOW = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
 
 
@@ -194,6 +197,29 @@ def reused():
     eq("seen in both", {k: (v["score"], v["targets"], v["seen_in"]) for k, v in c.items()}, {"both.test": (4, 2, "one, two")})
 
 
+def entities():
+    """Entities that links lead to, by their URNs; names that a column has; one promoted by a template."""
+    w = Hub({"/repos/acme/rocket": repo(), "/repos/acme/rocket/issues?state=all": [issue(1, 1), issue(2, 2)]}, config="targets: {rules: rules.yml}\n")
+    (w.dir / "rules.yml").write_text('count:\n  - {urn: "urn:user:*", score: 2}\n  - {type: github_repo, column: owner_login, as: name}\n')
+    r = w.go(w.line("/repos/acme/rocket", follow={"repo": {"issues": []}}))
+    eq("a walk", r.code, 0)
+    led = {(d.run_id, l["href"]) for data, d in w.docs() for m in [data.get("_metadata") or {}, *(data.get("_entities") or [])]
+           for l in m.get("links", {}).values() if l.get("type") in ("resource", "relation") and str(l.get("href")).startswith("urn:user:")}
+    c = candidates(w)
+    urns = {u for _, u in led}
+    ok("links lead to some", urns, c)
+    eq("users that links lead to, a document counts once", {u: v["score"] for u, v in c.items() if v["kind"] == "urn"},
+       {u: 2 * len([1 for _, x in led if x == u]) for u in urns})
+    eq("names of owners", [u for u, v in c.items() if v["kind"] == "name"], ["acme"])
+    eq("under the crawl's name", {v["seen_in"] for v in c.values()}, {"hub"})
+    one = sorted(urns)[0]
+    eq("what has no URL wants a template", w.tl("promote", "acme").code, 2)
+    (w.dir / "person").write_text("lines:\n  - {collector: github, args: {url: \"%s/users/{target.name}\"}}\n" % w.api.base)
+    r = w.tl("promote", one, "--as", "somebody", "--template", w.dir / "person")
+    ok("an URN becomes a target", (r.code, r.out) == (0, "somebody\n") and listed(w)["somebody"]["name"] == one, r)
+    eq("and a name", w.tl("promote", "acme", "--template", w.dir / "person").out, "acme\n")
+
+
 def by_hand():
     site = Site(script=script({"/one": page("/one/a"), "/one/a": "a", "/": page("/x"), "/x": "x"}))
     w = World(config="targets: {rules: rules.yml}\n")
@@ -299,4 +325,4 @@ def chain():
     ok("a reaction on names needs a template", r.code == 3 and "needs a 'template'" in r.err, r)
 
 
-main(the_clock, drift, honest, overlap, found, reused, by_hand, inside, chain)
+main(the_clock, drift, honest, overlap, found, reused, entities, by_hand, inside, chain)
