@@ -32,8 +32,8 @@ int json_next(const struct tl_json *container, struct tl_json *at);
 int json_get(const struct tl_json *object, const char *key, struct tl_json *out);
 bool json_key_is(const struct tl_json *member, const char *key); /* compares unescaped */
 
-/* Appends a string unescaped; out->data is never NULL then. A lone surrogate becomes U+FFFD; \u0000 is a byte 0 in it, so
- * use the length. TL_INVALID: no string; TL_FAILED: out is full. */
+/* Appends a string unescaped; out->data is never NULL then. A lone surrogate becomes U+FFFD; \u0000 is a byte 0 in it,
+ * so use the length. TL_INVALID: no string; TL_FAILED: out is full. */
 int json_text(const struct tl_json *string, struct buf *out);
 int json_key(const struct tl_json *member, struct buf *out); /* the same for its name */
 

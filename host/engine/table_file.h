@@ -43,8 +43,8 @@ int table_file_close(struct table_file *f, struct lake *l, struct fail *why);
 int table_file_publish(struct table_file *f, struct lake *l, struct fail *why);
 void table_file_drop(struct table_file *f, struct lake *l); /* away with it, or with what is left of it */
 
-/* Of a file that was read to its end: a whole Avro file may be cut between two blocks. EXIT_DAMAGED unless it had as many
- * rows as the catalog says. */
+/* Of a file that was read to its end: a whole Avro file may be cut between two blocks. EXIT_DAMAGED unless it had as
+ * many rows as the catalog says. */
 int table_file_whole(const char *path, int64_t rows, int64_t said, struct fail *why);
 
 /* Makes the names of a codec for paths: zstd, snappy, none, deflate, zstandard, null. */

@@ -24,8 +24,8 @@ struct repository {
 };
 bool source_name_ok(const char *name); /* of an owner or a repository: could be the name of a file */
 bool source_matches(const char *glob, const char *text);
-/* From an entry of a list; own: source_json made it. TL_REFUSED, with *why: it is not to be touched; its id and full name
- * are there all the same. A full name that is none is NULL. */
+/* From an entry of a list; own: source_json made it. TL_REFUSED, with *why: it is not to be touched; its id and full
+ * name are there all the same. A full name that is none is NULL. */
 int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struct repository *r, const char **why);
 int source_of_url(struct tl_run *run, const char *url, struct repository *r, const char **why);
 const char *source_json(struct tl_run *run, const struct repository *r); /* what is handed on of it */
