@@ -151,5 +151,6 @@ int main(void) {
         cmocka_unit_test(paths_are_escaped),
         cmocka_unit_test(values_of_levels),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("delta", tests, NULL, NULL);
 }
