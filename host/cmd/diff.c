@@ -79,7 +79,8 @@ static int by_result(const void *a, const void *b) {
     return memcmp(&((const struct entry *)a)->result, &((const struct entry *)b)->result, sizeof(struct uuid));
 }
 
-static int compare_keys(const struct entry *a, const struct entry *b) {
+static int compare_keys(const void *left, const void *right) {
+    const struct entry *a = left, *b = right;
     size_t shorter = a->key.len < b->key.len ? a->key.len : b->key.len;
     int order = memcmp(a->key.ptr, b->key.ptr, shorter);
     return order ? order : (a->key.len > b->key.len) - (a->key.len < b->key.len);
@@ -238,7 +239,9 @@ static int put_version(void *ctx, struct json_writer *w, const void *entry) {
 /* ---- merging the two sorted sides */
 
 /* Entries of one key on both sides: those of the same arguments are one document, the rest pair up as they come. */
-static int compare_group(struct diff *d, struct entry *a, size_t n, struct entry *b, size_t m, unsigned wanted) {
+static int compare_group(void *ctx, void *left_side, size_t n, void *right_side, size_t m, unsigned wanted) {
+    struct diff *d = ctx;
+    struct entry *a = left_side, *b = right_side;
     size_t i = 0, k = 0;
     int rc = TL_OK;
     while (!rc && (i < n || k < m)) {
@@ -263,26 +266,11 @@ static int compare_group(struct diff *d, struct entry *a, size_t n, struct entry
     return rc;
 }
 
-static size_t group(const struct side *s, size_t at) {
-    size_t n = 1;
-    while (at + n < s->count && compare_keys(&s->entry[at], &s->entry[at + n]) == 0)
-        n++;
-    return n;
-}
-
 static int merge(void *ctx, unsigned wanted) {
     struct diff *d = ctx;
-    struct side *a = &d->side[0], *b = &d->side[1];
-    size_t i = 0, k = 0;
-    int rc = TL_OK;
-    while (!rc && (i < a->count || k < b->count)) {
-        int order = i == a->count ? 1 : k == b->count ? -1 : compare_keys(&a->entry[i], &b->entry[k]);
-        size_t n = order <= 0 ? group(a, i) : 0, m = order >= 0 ? group(b, k) : 0;
-        rc = compare_group(d, a->entry + i, n, b->entry + k, m, wanted);
-        i += n;
-        k += m;
-    }
-    return rc;
+    const struct diff_side side[2] = {{d->side[0].entry, d->side[0].count, sizeof(struct entry)},
+                                      {d->side[1].entry, d->side[1].count, sizeof(struct entry)}};
+    return diff_out_merge(side, compare_keys, compare_group, d, wanted);
 }
 
 /* ---- the command */

@@ -86,6 +86,33 @@ int diff_out_all(struct diff_out *d, int (*compare)(void *ctx, unsigned wanted),
     return rc;
 }
 
+static char *entry_at(const struct diff_side *s, size_t at) {
+    return s->entry ? (char *)s->entry + at * s->size : NULL;
+}
+
+static size_t same_key(const struct diff_side *s, size_t at, int (*compare)(const void *a, const void *b)) {
+    size_t n = 1;
+    while (at + n < s->count && compare(entry_at(s, at), entry_at(s, at + n)) == 0)
+        n++;
+    return n;
+}
+
+int diff_out_merge(const struct diff_side side[2], int (*compare)(const void *a, const void *b),
+                   int (*group)(void *ctx, void *a, size_t n, void *b, size_t m, unsigned wanted), void *ctx,
+                   unsigned wanted) {
+    const struct diff_side *a = &side[0], *b = &side[1];
+    size_t i = 0, k = 0;
+    int rc = TL_OK;
+    while (!rc && (i < a->count || k < b->count)) {
+        int order = i == a->count ? 1 : k == b->count ? -1 : compare(entry_at(a, i), entry_at(b, k));
+        size_t n = order <= 0 ? same_key(a, i, compare) : 0, m = order >= 0 ? same_key(b, k, compare) : 0;
+        rc = group(ctx, entry_at(a, i), n, entry_at(b, k), m, wanted);
+        i += n;
+        k += m;
+    }
+    return rc;
+}
+
 int diff_out_end(struct diff_out *d, bool exit_code) {
     if (!cmd_flush(stdout))
         return EXIT_DISK;

@@ -19,6 +19,14 @@ struct diff_out {
 };
 /* compare counts all differences anew, and reports those whose bit is set in wanted. */
 int diff_out_all(struct diff_out *d, int (*compare)(void *ctx, unsigned wanted), void *ctx);
+struct diff_side { /* entries in the order of their keys */
+    void *entry;
+    size_t count, size; /* size: of one */
+};
+/* Walks through two sides at once: calls group with the entries of one key, of which one side may have none. */
+int diff_out_merge(const struct diff_side side[2], int (*compare)(const void *a, const void *b),
+                   int (*group)(void *ctx, void *a, size_t n, void *b, size_t m, unsigned wanted), void *ctx,
+                   unsigned wanted);
 /* An entry of one side is NULL unless it has changed. Nothing, when its bit is not wanted. */
 int diff_out_report(struct diff_out *d, unsigned wanted, enum diff_change change, struct tl_span key,
                     const void *before, const void *after);

@@ -93,7 +93,8 @@ static int add_row(void *ctx, const struct cell *row) {
                      &row[0], &row[3], row[1].null ? 0 : row[1].number);
 }
 
-static int compare_keys(const struct entry *a, const struct entry *b) {
+static int compare_keys(const void *left, const void *right) {
+    const struct entry *a = left, *b = right;
     size_t shorter = a->key.len < b->key.len ? a->key.len : b->key.len;
     int order = memcmp(a->key.ptr, b->key.ptr, shorter);
     return order ? order : (a->key.len > b->key.len) - (a->key.len < b->key.len);
@@ -155,7 +156,9 @@ static int64_t pair_up(struct entry **a, size_t *n, struct entry **b, size_t *m)
     return same;
 }
 
-static int compare_group(struct comparing *c, struct entry *a, size_t n, struct entry *b, size_t m, unsigned wanted) {
+static int compare_group(void *ctx, void *left_side, size_t n, void *right_side, size_t m, unsigned wanted) {
+    struct comparing *c = ctx;
+    struct entry *a = left_side, *b = right_side;
     struct entry **left = mem_array(NULL, n + 1, sizeof *left), **right = mem_array(NULL, m + 1, sizeof *right);
     int rc = TL_OK;
     for (size_t i = 0; i < n; i++)
@@ -174,26 +177,11 @@ static int compare_group(struct comparing *c, struct entry *a, size_t n, struct 
     return rc;
 }
 
-static size_t group(const struct side *s, size_t at) {
-    size_t n = 1;
-    while (at + n < s->count && compare_keys(&s->entry[at], &s->entry[at + n]) == 0)
-        n++;
-    return n;
-}
-
 static int merge(void *ctx, unsigned wanted) {
     struct comparing *c = ctx;
-    struct side *a = &c->side[0], *b = &c->side[1];
-    size_t i = 0, k = 0;
-    int rc = TL_OK;
-    while (!rc && (i < a->count || k < b->count)) {
-        int order = i == a->count ? 1 : k == b->count ? -1 : compare_keys(&a->entry[i], &b->entry[k]);
-        size_t n = order <= 0 ? group(a, i) : 0, m = order >= 0 ? group(b, k) : 0;
-        rc = compare_group(c, a->entry + i, n, b->entry + k, m, wanted);
-        i += n;
-        k += m;
-    }
-    return rc;
+    const struct diff_side side[2] = {{c->side[0].entry, c->side[0].count, sizeof(struct entry)},
+                                      {c->side[1].entry, c->side[1].count, sizeof(struct entry)}};
+    return diff_out_merge(side, compare_keys, compare_group, c, wanted);
 }
 
 /* ---- the whole */
