@@ -17,10 +17,11 @@
 #include "engine/shim.h"
 #include "engine/worker.h"
 
-/* Without these, the catalog might be opened as descriptor 1 and then printed into. */
+/* Without these, the catalog might be opened as descriptor 1 and then printed into. What is closed stays closed: a
+ * write to it fails, so that who throws data away is told. */
 static void have_standard_files(void) {
     for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd)
             exit(EXIT_INTERNAL);
 }
 

@@ -1,8 +1,10 @@
 /* crawl_fanin.c - see crawl_fanin.h. */
 #include "engine/crawl_fanin.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -16,13 +18,17 @@ int crawl_context_week(const char *text, int64_t now_us, struct week *out) {
     if (strcmp(text, "last") != 0)
         return week_parse(span_of(text), out);
     *out = week_of(week_start(week_of(now_us)) - WEEK_US);
-    return TL_OK;
+    return out->year >= 1 ? TL_OK : TL_INVALID;
 }
 
 static int digest(const char *path, struct sha256 *out, struct fail *why) {
     int64_t bytes;
     AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0 && hash_file(fd, out, &bytes) == TL_OK)
+    struct stat st;
+    bool endless = fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode); /* /dev/zero has no checksum */
+    if (endless)
+        errno = EINVAL;
+    if (fd >= 0 && !endless && hash_file(fd, out, &bytes) == TL_OK)
         return TL_OK;
     int rc = fail_errno(why, TL_FAILED, "cannot read %.500s", path);
     if (why)

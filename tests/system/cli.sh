@@ -81,6 +81,10 @@ check 'no command: exit 2, help on stderr' "$? $(wc -c < "$tmp/out") $(head -n 1
 check '--log-format json: an object a line' "$(sed 's/"time":"[^"]*"/T/' "$tmp/err")" \
   '{T,"level":"error","message":"there is no command linage; did you mean lineage? (trotline --help lists them)"}'
 
+# ---- a closed stdout is a failure, unless there is nothing to be said
+"$trotline" --version >&- 2> "$tmp/err"
+check 'output that is thrown away is noticed' "$? $(grep -c 'cannot write the output' "$tmp/err")" '9 1'
+
 # ---- completion
 check 'completes commands' "$("$trotline" --complete line)" lineage
 check 'completes nothing else at that place' "$("$trotline" --complete r | tr '\n' ' ')" 'run retry refine restore rebuild '
