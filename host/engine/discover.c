@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
 #include "engine/discovery.h"
 #include "engine/item_rows.h"
 
-enum { HELD_MAX = 5000 }; /* finds that wait for their transaction */
+enum { HELD_MAX = 5000 };      /* finds that wait for their transaction */
+enum { DOCUMENT_MAX = 10000 }; /* finds of one document by one type, or by links: a page must not fill the catalog */
 
 struct find {
     int64_t run;
@@ -32,6 +34,7 @@ struct discovering {
     const struct types_type *type; /* whose rows come */
     char result[UUID_TEXT];        /* the document of the last row, and its run */
     int64_t result_run;
+    int64_t of_run; /* finds of the document at hand */
     struct buf value, text, url;
 };
 
@@ -68,7 +71,7 @@ static int write_held(struct discovering *x) {
 }
 
 static bool held_already(const struct discovering *x, const struct find *f, const char *text) {
-    for (size_t i = x->count, most = 64; i-- > 0 && most-- > 0;) /* a page names the same again and again */
+    for (size_t i = x->count, most = 1024; i-- > 0 && most-- > 0;) /* a page names the same again and again */
         if (x->held[i].run == f->run && x->held[i].kind == f->kind && x->held[i].reaction == f->reaction &&
             x->held[i].weight == f->weight && strcmp(x->held[i].text, text) == 0)
             return true;
@@ -79,8 +82,12 @@ static void hold(struct discovering *x, int64_t run, const struct discovery_rule
                  const char *url) {
     struct find f = {.run = run, .kind = (enum store_kind)rule->as, .weight = rule->score, .reaction = rule->reaction};
     if (!discovery_candidate(f.kind, value, &x->text, &x->url) || !discovery_allows(x->d, x->text.data) ||
-        held_already(x, &f, x->text.data))
+        held_already(x, &f, x->text.data) || x->of_run > DOCUMENT_MAX)
         return;
+    if (++x->of_run > DOCUMENT_MAX) {
+        log_warn("a document speaks of more than %d candidates: the others are left out", DOCUMENT_MAX);
+        return;
+    }
     f.text = mem_text(x->text.data);
     f.url = mem_text(x->url.len ? x->url.data : url);
     MEM_GROW(x->held, x->count, x->held_room);
@@ -153,7 +160,7 @@ static int find_run(struct discovering *x, const struct cell *cells) {
         return TL_OK;
     memcpy(x->result, id, UUID_TEXT - 1);
     x->result[UUID_TEXT - 1] = '\0';
-    x->result_run = 0;
+    x->result_run = x->of_run = 0;
     int rc = store_result_run(x->store, x->result, &x->result_run);
     return rc;
 }
@@ -186,6 +193,7 @@ static int look_at_types(struct discovering *x, struct lake *lake) {
     int rc = TL_OK;
     for (size_t i = 0; !rc && i < x->d->types.count; i++) {
         x->type = &x->d->types.type[i];
+        x->result_run = 0;
         const struct item_rows_options o = {.store = x->store,
                                             .lake = lake,
                                             .which = {.undiscovered = true, .collector = x->type->collector},
@@ -221,6 +229,7 @@ static int look_at_links(struct discovering *x) {
         asked = asked || x->d->count[i].urn;
     for (size_t i = 0; asked && !rc && i < x->runs; i++) {
         struct linking l = {x, x->run[i]};
+        x->of_run = 0;
         rc = store_find_links(x->store, x->run[i], each_link, &l, x->why);
         if (!rc && x->count >= HELD_MAX)
             rc = write_held(x);

@@ -197,6 +197,16 @@ def reused():
     eq("seen in both", {k: (v["score"], v["targets"], v["seen_in"]) for k, v in c.items()}, {"both.test": (4, 2, "one, two")})
 
 
+def flood():
+    """A page that names more than anybody wants to read."""
+    site, w = Site(script=script({"/": page(*(f"http://h{n}.test/" for n in range(10050)))})), World()
+    target(w, "flood", site.base + "/", leash="{depth: 1}")
+    eq("it runs", w.tl("run", "--due", "--now", at()).code, 0)
+    r = w.tl("targets", "--candidates", "-n", "20000", "-o", "jsonl")
+    eq("so many of one document", (r.code, len(r.lines())), (0, 10000))
+    ok("and it is said", "more than 10000 candidates" in r.err, r.err)
+
+
 def entities():
     """Entities that links lead to, by their URNs; names that a column has; one promoted by a template."""
     w = Hub({"/repos/acme/rocket": repo(), "/repos/acme/rocket/issues?state=all": [issue(1, 1), issue(2, 2)]}, config="targets: {rules: rules.yml}\n")
@@ -325,4 +335,4 @@ def chain():
     ok("a reaction on names needs a template", r.code == 3 and "needs a 'template'" in r.err, r)
 
 
-main(the_clock, drift, honest, overlap, found, reused, entities, by_hand, inside, chain)
+main(the_clock, drift, honest, overlap, found, reused, flood, entities, by_hand, inside, chain)
