@@ -257,7 +257,7 @@ const struct command cmd_collect = {
     "      --attach FOLDER    where its attachments go (else they are refused)\n"
     "      --children         then print what its reaction asks for, a JSON object a line\n"
     "\n"
-    "Exit codes: 0 success, 4 it cannot be loaded, 5 partial, 6 failed, refused or crashed.\n"
+    "Exit codes: 0 success, 2 arguments that it does not take, 4 it cannot be loaded, 5 partial, 6 failed, refused or crashed.\n"
     "\n"
     "Examples:\n"
     "  echo '{\"url\":\"https://kayaks.test/\"}' | trotline collect http --payload -\n"

@@ -322,7 +322,11 @@ static int with_args(struct plain *p, struct run *r, void *self, struct plain_re
     const struct args_secrets secrets = {find_secret, p};
     plugin_of_collector(r->collector, &described);
     described.apis = p->o->apis;
-    int rc = args_check(&described, p->o->payload, false, &a, why);
+    struct fail wrong = FAIL_INIT;
+    int rc = args_check(&described, p->o->payload, false, &a, &wrong);
+    if (rc) /* what was asked for cannot be; the collector is sound */
+        fail_exit(why, rc, EXIT_USAGE, "%s (trotline plugins show %s tells what it takes; --payload FILE gives it)",
+                  wrong.text, r->collector->name);
     if (!rc) {
         identify(p, r, &a);
         rc = args_fill(r->collector->arguments, r->collector->arguments_size, r->payload, &r->arena, &secrets, &args,
