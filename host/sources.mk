@@ -119,6 +119,7 @@ host_libhost_a_SOURCES += \
 	host/lake/lake.h \
 	host/lake/lake_backup.c \
 	host/lake/lake_backup.h \
+	host/lake/lake_backup_keep.c \
 	host/lake/lake_inside.h \
 	host/lake/lake_path.c \
 	host/lake/lake_read.c \

@@ -120,6 +120,8 @@ struct tl_backup {         /* 1.3: a copy of a repository, or of what is known o
     int64_t at_us;                            /* its name, to the second */
     const char *cache_path; struct tl_span data; /* a file below tl_cache_dir, or NULL: these bytes. None: the newest is no more */
     const char *path; int64_t bytes; char sha256[65]; /* filled in */
+    int64_t last, weekly, monthly; /* 1.4: of refs: dated copies that stay; all 0: every one */
+    struct tl_list dropped;        /* 1.4: filled in: the bundles that go with it */
 };
 struct tl_link { const char *url, *rel, *text, *source; int64_t position; };
 struct tl_html {           /* what one pass over a page found; all of it UTF-8 */
@@ -369,5 +371,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
- * 1.4  2026-12  tl_request: query, form; TL_STRIKE */
+ * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE */
 #endif

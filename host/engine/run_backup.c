@@ -43,6 +43,41 @@ static int write_bytes(struct run *r, int fd, struct tl_span bytes, const char *
     return TL_OK;
 }
 
+/* An empty file says so for each date; publishing it removes the copy, when this one is committed. */
+static int let_go(struct tl_run *pub, const struct lake_backup *place, struct tl_backup *b) {
+    enum { MOST = 200 };
+    struct run *r = run_of(pub);
+    const struct lake_keep keep = {.last = b->last, .weekly = b->weekly, .monthly = b->monthly};
+    char date[MOST][LAKE_BACKUP_DATE];
+    AUTO_BUF struct buf copies = BUF_INIT, folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
+    lake_backup_copies(&copies, place);
+    if (!r->backend->lake)
+        return TL_OK;
+    buf_printf(&folder, "%s/%s", r->backend->lake(r), copies.data);
+    AUTO_CLOSE int fd = open(folder.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    size_t n = fd < 0 ? 0 : lake_backup_spare(fd, &keep, b->at_us, b->data, date, MOST);
+    const char **gone = arena_alloc(&r->arena, (n + 1) * sizeof *gone);
+    for (size_t i = 0; i < n && gone; i++) {
+        int staged, rc;
+        buf_reset(&name);
+        buf_printf(&name, "dropped %s of %s", date[i], b->name);
+        if ((rc = run_attach(pub, name.data, NULL, &staged)) ||
+            (rc = run_seal(r, &r->attachment[r->attachment_count - 1])))
+            return rc;
+        buf_reset(&path);
+        buf_printf(&path, "%s/%s" LAKE_BACKUP_DROPPED, copies.data, date[i]);
+        r->attachment[r->attachment_count - 1].path = arena_text(&r->arena, path.data, path.len);
+        path.len -= sizeof LAKE_BACKUP_DROPPED - 1;
+        buf_lit(&path, ".bundle");
+        gone[i] = arena_text(&r->arena, path.data, path.len);
+        if (!gone[i] || !r->attachment[r->attachment_count - 1].path)
+            return run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+    }
+    if (gone)
+        b->dropped = (struct tl_list){.item = gone, .count = n};
+    return gone ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+}
+
 int run_backup(struct tl_run *pub, struct tl_backup *given) {
     struct run *r = run_of(pub);
     struct tl_backup b = {0};
@@ -54,7 +89,7 @@ int run_backup(struct tl_run *pub, struct tl_backup *given) {
     if (rc)
         return rc;
     lake_backup_copy(&path, &place);
-    if (!lake_backup_is_copy(path.data, NULL))
+    if (!lake_backup_is_copy(path.data, NULL) || strcmp(b.kind, LAKE_BACKUP_DROPPED + 1) == 0)
         return run_fail(r, TL_INVALID, "invalid", "backup: a kind is one of bundle, zip, error, refs, json, not %s",
                         b.kind);
     snprintf(name, sizeof name, "%s of %s", b.kind, b.name);
@@ -70,8 +105,9 @@ int run_backup(struct tl_run *pub, struct tl_backup *given) {
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
     b.bytes = a->bytes;
     hash_hex(a->sha256.byte, SHA256_BYTES, b.sha256);
+    rc = strcmp(b.kind, "refs") == 0 && (b.last > 0 || b.weekly > 0 || b.monthly > 0) ? let_go(pub, &place, &b) : TL_OK;
     RUN_GIVE(given, b);
-    return TL_OK;
+    return rc;
 }
 
 /* In parts, for a file may be shorter than it says it is. */

@@ -120,7 +120,8 @@ bool lake_backup_is_copy(const char *path, struct buf *newest) {
     }
     if (n != PARTS || !span_eq((struct tl_span){part[0], len[0]}, LAKE_BACKUPS) || strncmp(part[1], "shard=", 6) != 0 ||
         len[9] < LAKE_BACKUP_DATE + 1 || lake_backup_time((struct tl_span){part[9], len[9]}, &at) ||
-        part[9][LAKE_BACKUP_DATE - 1] != '.' || !is_kind(part[9] + LAKE_BACKUP_DATE))
+        part[9][LAKE_BACKUP_DATE - 1] != '.' ||
+        (!is_kind(part[9] + LAKE_BACKUP_DATE) && strcmp(part[9] + LAKE_BACKUP_DATE - 1, LAKE_BACKUP_DROPPED) != 0))
         return false;
     for (const char *c = path; *c; c++) /* as lake_value writes them */
         if ((unsigned char)*c < 0x21 || (unsigned char)*c > 0x7e || *c == '\\')
@@ -167,11 +168,25 @@ static int second_name(int from, const char *name, const char *to, const char *s
     return symlinkat(file, from, second);
 }
 
+/* What is published says that the copy of this date goes; what a name still leads to stays. Again, after a crash. */
+static int let_go(struct lake *l, const char *to, struct fail *why) {
+    static const char *const kind[] = {"bundle", "zip", "refs"};
+    for (size_t i = 0; i < COUNT_OF(kind); i++) {
+        AUTO_BUF struct buf path = BUF_INIT;
+        buf_printf(&path, "%.*s.%s", (int)(strrchr(to, '.') - to), to, kind[i]);
+        if (is_outdone(l, path.data) && unlinkat(l->fd, path.data, 0) < 0 && errno != ENOENT)
+            return lake_broken(why, "remove", l, path.data);
+    }
+    return TL_OK;
+}
+
 int lake_backup_lead(struct lake *l, int from, const char *name, const char *to, struct fail *why) {
     AUTO_BUF struct buf newest = BUF_INIT, second = BUF_INIT;
     struct stat st;
     if (!lake_backup_is_copy(to, &newest))
         return fail_set(why, TL_INVALID, "\"%.400s\" is no path of a backup", to);
+    if (strcmp(strrchr(to, '.'), LAKE_BACKUP_DROPPED) == 0)
+        return let_go(l, to, why);
     if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || is_outdone(l, to))
         return TL_OK; /* it has its name already, or need not get it */
     if (st.st_size == 0)

@@ -25,4 +25,14 @@ const char *lake_backup_date(int64_t at_us, char out[LAKE_BACKUP_DATE]);
 int lake_backup_time(struct tl_span date, int64_t *at_us); /* of such a date, whatever follows; TL_INVALID */
 /* Is it the path of a copy? newest, when not NULL, gets the name that leads to it. */
 bool lake_backup_is_copy(const char *path, struct buf *newest);
+
+/* A policy about dated copies: the newest so many, one for each of the last so many weeks and months that have one. */
+struct lake_keep {
+    int64_t last, weekly, monthly; /* all 0: everything stays */
+};
+#define LAKE_BACKUP_DROPPED ".dropped" /* DATE.dropped, empty: the copy of that date was let go; publishing it does so */
+/* The dates of copies that it can do without once there is one of at_us with that manifest; at most `most`. */
+size_t lake_backup_spare(int folder, const struct lake_keep *keep, int64_t at_us, struct tl_span manifest,
+                         char (*out)[LAKE_BACKUP_DATE], size_t most);
+bool lake_backup_let_go(struct lake *l, const char *path); /* was that copy? */
 #endif

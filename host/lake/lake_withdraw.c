@@ -1,7 +1,8 @@
 /* lake_withdraw.c - what leaves the lake again: the closing record of a crawl that was opened anew, and table files
  * that others took the place of.
  *
- * Invariant: documents and attachments are never removed; what can be made from them again may be. */
+ * Invariant: documents and attachments are never removed, but for copies of repositories (lake_backup.c); what can be
+ * made from them again may be. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -28,6 +28,8 @@ static const struct tl_option arguments[] = {
     {"starred", TL_BOOL, 0, offsetof(struct args, starred), "false", NULL, "what the login has starred, too"},
     {"full_every", TL_INT, 0, offsetof(struct args, full_every), "1", NULL,
      "each so-manieth copy is a full one; those between build on the one before"},
+    {"keep", TL_JSON, 0, offsetof(struct args, keep), NULL, NULL,
+     "dated copies that stay: {last, weekly, monthly}; all, when it is not given"},
     {"repo", TL_JSON, 0, offsetof(struct args, repo), NULL, NULL,
      "one repository, as a list has it (made by the collector)"},
     {0}};
@@ -37,6 +39,30 @@ static const struct tl_dataset datasets[] = {
     {0}};
 static const char *const programs[] = {"git", NULL};
 static const char *const hosts[] = {"api.github.com", "github.com", NULL};
+
+static int read_keep(struct tl_run *run, struct args *a) {
+    static const char *const key[] = {"\"last\"", "\"weekly\"", "\"monthly\""}; /* verbatim */
+    int64_t *const to[] = {&a->last, &a->weekly, &a->monthly};
+    struct tl_json all = {.raw = {a->keep, a->keep ? strlen(a->keep) : 0}}, item = {0};
+    a->last = a->weekly = a->monthly = 0;
+    if (!all.raw.len || strcmp(a->keep, "null") == 0)
+        return TL_OK;
+    bool ok = value_at(run, &all, "", &all) && all.type == TL_JSON_OBJECT;
+    while (ok && run->host->json_next(run, &all, &item) == TL_OK) {
+        size_t i = 0, n = item.raw.len;
+        while (i < 3 && (item.key.len != strlen(key[i]) || memcmp(item.key.ptr, key[i], item.key.len) != 0))
+            i++;
+        ok = i < 3 && n > 0 && n < 6;
+        for (size_t at = 0; ok && at < n; at++)
+            ok = item.raw.ptr[at] >= '0' && item.raw.ptr[at] <= '9';
+        for (size_t at = 0; ok && at < n; at++)
+            *to[i] = *to[i] * 10 + (item.raw.ptr[at] - '0');
+    }
+    return ok && a->last + a->weekly + a->monthly > 0
+               ? TL_OK
+               : tl_fail(run, TL_INVALID,
+                         "argument keep: it has last, weekly and monthly, whole numbers to 99999, one of them not 0");
+}
 
 static int one(struct tl_run *run, const struct args *a) {
     struct tl_json entry = {.raw = {a->repo, strlen(a->repo)}};
@@ -82,6 +108,9 @@ static int collect(void *self, struct tl_run *run, const void *given) {
         a.api = text_copy(run, (struct tl_span){a.api, n - 1});
     if (!a.api)
         return tl_fail(run, TL_FAILED, "the run's memory is used up");
+    int rc = read_keep(run, &a);
+    if (rc)
+        return rc;
     if (a.repo && *a.repo && strcmp(a.repo, "null") != 0)
         return one(run, &a);
     if (a.url.count)

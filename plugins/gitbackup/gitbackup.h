@@ -12,6 +12,8 @@ struct args {
     const struct tl_secret *token;
     struct tl_list url, include, exclude;
     bool wiki, forks, archived, starred;
+    const char *keep; /* JSON; read into: */
+    int64_t last, weekly, monthly;
     int64_t max_size, full_every;
 };
 
@@ -65,6 +67,7 @@ struct outcome {
     const char *reason;
     const struct refs *refs;
     struct tl_backup bundle, zip;
+    struct tl_list dropped; /* bundles that went with it */
     bool verified;
     const char *zip_reason, *wiki, *lfs;
     struct text changed, submodules, pointers; /* JSON, without the brackets */

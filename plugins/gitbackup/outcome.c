@@ -66,6 +66,12 @@ int outcome_put(struct tl_run *run, const struct repository *r, const struct out
     text_word(&t, ",\"changed\":[");
     text_add(&t, o->changed.ptr, o->changed.len);
     text_word(&t, "]");
+    for (size_t i = 0; i < o->dropped.count; i++) {
+        text_word(&t, i ? "," : ",\"dropped\":[");
+        quoted(&t, o->dropped.item[i]);
+    }
+    if (o->dropped.count)
+        text_word(&t, "]");
     if (o->wiki)
         member(&t, "wiki", o->wiki);
     if (o->reason) {

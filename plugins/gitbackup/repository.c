@@ -220,8 +220,15 @@ static int put_manifest(struct work *w) {
     struct tl_backup b = file_of(w, "refs");
     b.media_type = "text/plain";
     b.data = refs_manifest(w->run, w->r, &w->is);
+    if (w->is.bundle) { /* of nothing: what there was stays */
+        b.last = w->a->last;
+        b.weekly = w->a->weekly;
+        b.monthly = w->a->monthly;
+    }
     w->is.bundle = NULL;
-    return b.data.ptr ? tl_backup(w->run, &b) : tl_fail(w->run, TL_FAILED, "the run's memory is used up");
+    int rc = b.data.ptr ? tl_backup(w->run, &b) : tl_fail(w->run, TL_FAILED, "the run's memory is used up");
+    w->o.dropped = b.dropped;
+    return rc;
 }
 
 static int copy(struct work *w) {

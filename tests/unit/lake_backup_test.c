@@ -1,5 +1,6 @@
 /* lake_backup_test.c - where copies of repositories lie, and which name leads to the newest. Digests of logins:
  * sha256sum. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/times.h"
@@ -150,9 +152,50 @@ static void test_publishing(void **state) {
     assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* 2026-11-30 is a Monday, of the ISO week 49. */
+static void test_keeping(void **state) {
+    static const struct {
+        struct lake_keep keep;
+        const char *base;
+        const char *gone; /* days, the newest first */
+    } cases[] = {{{0, 0, 0}, "", ""},
+                 {{1, 0, 0}, "", "11-29 11-23 11-22 11-01 10-31 10-01 "},
+                 {{3, 0, 0}, "", "11-22 11-01 10-31 10-01 "},
+                 {{0, 2, 0}, "", "11-23 11-22 11-01 10-31 10-01 "},
+                 {{0, 3, 0}, "", "11-23 11-01 10-31 "},
+                 {{0, 4, 0}, "", "11-23 10-31 "}, /* 11-01 is a Sunday, of the week of 10-31 */
+                 {{0, 0, 2}, "", "11-29 11-23 11-22 11-01 10-01 "},
+                 {{2, 1, 9}, "", "11-23 11-22 11-01 10-01 "},
+                 {{1, 0, 0}, "# base 2026-11-22T02-00-00Z 1\n", "11-29 11-23 11-01 10-31 "}, /* and that on 10-01 */
+                 {{1, 0, 0}, "# base nonsense\n", ""}};
+    static const char *const day[] = {"10-01", "10-31", "11-01", "11-22", "11-23", "11-29"};
+    char folder[] = "/tmp/trotline-keep-XXXXXX", out[10][LAKE_BACKUP_DATE], file[120];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 0; i < COUNT_OF(day); i++)
+        for (int refs = 0; refs < 2; refs++) {
+            snprintf(file, sizeof file, "%s/2026-%sT02-00-00Z.%s", folder, day[i], refs ? "refs" : "bundle");
+            FILE *f = fopen(file, "w");
+            assert_non_null(f);
+            fprintf(f, "# refs\n%s", i == 3 ? "# base 2026-10-01T02-00-00Z 1\n" : "");
+            fclose(f);
+        }
+    AUTO_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        AUTO_BUF struct buf manifest = BUF_INIT, gone = BUF_INIT;
+        buf_printf(&manifest, "# refs\n%s", cases[i].base);
+        size_t n = lake_backup_spare(fd, &cases[i].keep, 1796004000000000, buf_span(&manifest), out, 10);
+        for (size_t k = 0; k < n; k++)
+            buf_printf(&gone, "%.5s ", out[k] + 5);
+        assert_string_equal(gone.data ? gone.data : "", cases[i].gone);
+    }
+    assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_newest_names),
-                                       cmocka_unit_test(test_what_is_no_copy), cmocka_unit_test(test_publishing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeping), cmocka_unit_test(test_paths),
+                                       cmocka_unit_test(test_newest_names), cmocka_unit_test(test_what_is_no_copy),
+                                       cmocka_unit_test(test_publishing)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("lake_backup", tests, NULL, NULL);
 }
