@@ -183,7 +183,13 @@ const endings = `export const resolve = async (name, context, next) => {
 async function parse() {
   if (!module.register) return print({ error: 'this node cannot load dt-sql-parser' })
   module.register('data:text/javascript,' + encodeURIComponent(endings))
-  const { HiveSQL, SparkSQL, TrinoSQL } = await load('dt-sql-parser')
+  let grammars
+  try {
+    grammars = await load('dt-sql-parser')
+  } catch (e) {    // node 18 takes its files for another kind of module
+    return print({ error: `this node cannot load dt-sql-parser: ${e.message}` })
+  }
+  const { HiveSQL, SparkSQL, TrinoSQL } = grammars
   const engines = { hive: new HiveSQL(), spark: new SparkSQL(), trino: new TrinoSQL() }
   for await (const line of createInterface({ input: process.stdin })) {
     const { engine, sql: text } = JSON.parse(line)
