@@ -80,6 +80,20 @@ int sqlite_done(struct store *s, sqlite3_stmt *st) {
     return TL_OK;
 }
 
+sqlite3_stmt *sqlite_prepare(struct store *s, const char *text) {
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(s->db, text, -1, &st, NULL);
+    if (rc != SQLITE_OK)
+        sqlite_fault(s, rc, "use");
+    return st;
+}
+
+int sqlite_finish(struct store *s, sqlite3_stmt *st) {
+    int rc = st ? sqlite_done(s, st) : TL_FAILED;
+    sqlite3_finalize(st);
+    return rc;
+}
+
 bool sqlite_writing(struct store *s) {
     if (s->active && !s->broken)
         return true;

@@ -221,9 +221,12 @@ TL_PRINTF(2, 3)
 int sqlite_wrong(struct store *s, const char *fmt, ...);          /* the same, for a reason of ours: TL_INVALID */
 int sqlite_answer(struct store *s, int status, struct fail *why); /* hands the reason out when status says so */
 sqlite3_stmt *sqlite_sql(struct store *s, enum sqlite_id id, const char *text); /* NULL: fault */
-int sqlite_row(struct store *s, sqlite3_stmt *st);  /* 1: a row; 0: no more; TL_FAILED. Reset unless 1 */
-int sqlite_done(struct store *s, sqlite3_stmt *st); /* one that gives no rows: 0 or TL_FAILED; reset */
-int sqlite_flush(struct store *s);                  /* writes counters */
+/* One that is seldom used: the caller's, to be finalized; NULL: fault. */
+sqlite3_stmt *sqlite_prepare(struct store *s, const char *text);
+int sqlite_finish(struct store *s, sqlite3_stmt *st); /* sqlite_done, and drops it; NULL: TL_FAILED */
+int sqlite_row(struct store *s, sqlite3_stmt *st);    /* 1: a row; 0: no more; TL_FAILED. Reset unless 1 */
+int sqlite_done(struct store *s, sqlite3_stmt *st);   /* one that gives no rows: 0 or TL_FAILED; reset */
+int sqlite_flush(struct store *s);                    /* writes counters */
 struct sqlite_root *sqlite_root(struct store *s, int64_t root);
 void sqlite_forget(struct store *s);  /* everything cached */
 bool sqlite_writing(struct store *s); /* inside a transaction that is not broken; else a fault */

@@ -7,14 +7,6 @@
 #include "store/package.h"
 #include "store/sqlite.h"
 
-static sqlite3_stmt *statement(struct store *s, const char *sql) {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-    if (rc != SQLITE_OK)
-        sqlite_fault(s, rc, "use");
-    return st;
-}
-
 /* Steps a statement that was made for this once, and drops it. */
 static int once(struct store *s, sqlite3_stmt *st) {
     int rc = sqlite_done(s, st);
@@ -26,7 +18,7 @@ static int once(struct store *s, sqlite3_stmt *st) {
 
 int store_package_finished(struct store *s, int64_t root, int64_t finished_us) {
     sqlite3_stmt *st =
-        sqlite_writing(s) ? statement(s, "UPDATE crawl SET finished_us = ?2 WHERE root = ?1 AND closed") : NULL;
+        sqlite_writing(s) ? sqlite_prepare(s, "UPDATE crawl SET finished_us = ?2 WHERE root = ?1 AND closed") : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, root);
@@ -36,7 +28,7 @@ int store_package_finished(struct store *s, int64_t root, int64_t finished_us) {
 
 int store_package_sha256(struct store *s, int64_t root, const char *sha256) {
     sqlite3_stmt *st =
-        sqlite_writing(s) ? statement(s, "UPDATE crawl SET package_sha256 = ?2 WHERE root = ?1 AND closed") : NULL;
+        sqlite_writing(s) ? sqlite_prepare(s, "UPDATE crawl SET package_sha256 = ?2 WHERE root = ?1 AND closed") : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, root);
@@ -49,8 +41,9 @@ int store_import_collector(struct store *s, const char *name, const char *versio
     int rc = store_collector(s, name, version, summary, sha256, key);
     if (rc)
         return rc;
-    sqlite3_stmt *st =
-        sqlite_writing(s) ? statement(s, "UPDATE collector SET first_us = min(first_us, ?2) WHERE key = ?1") : NULL;
+    sqlite3_stmt *st = sqlite_writing(s)
+                           ? sqlite_prepare(s, "UPDATE collector SET first_us = min(first_us, ?2) WHERE key = ?1")
+                           : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, *key);
@@ -61,8 +54,9 @@ int store_import_collector(struct store *s, const char *name, const char *versio
 int store_import_event(struct store *s, int64_t root, const struct store_export_event *e) {
     sqlite3_stmt *st =
         sqlite_writing(s)
-            ? statement(s, "INSERT INTO event (root, run, reactor, kind, args, reach, state, attempts, created_us, "
-                           "error) SELECT ?1, key, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM run WHERE run_id = ?2")
+            ? sqlite_prepare(s,
+                             "INSERT INTO event (root, run, reactor, kind, args, reach, state, attempts, created_us, "
+                             "error) SELECT ?1, key, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM run WHERE run_id = ?2")
             : NULL;
     char id[UUID_TEXT];
     if (!st)
@@ -91,9 +85,9 @@ struct store_results {
 
 int store_results_open(struct store *s, struct store_results **out, struct fail *why) {
     sqlite3_stmt *st =
-        statement(s, "SELECT r.run_id, o.run_id, f.path, d.sha256, d.bytes, d.attachments FROM document d "
-                     "CROSS JOIN run r ON r.key = d.run CROSS JOIN run o ON o.key = r.root "
-                     "CROSS JOIN folder f ON f.key = d.folder WHERE d.result_id = ?1");
+        sqlite_prepare(s, "SELECT r.run_id, o.run_id, f.path, d.sha256, d.bytes, d.attachments FROM document d "
+                          "CROSS JOIN run r ON r.key = d.run CROSS JOIN run o ON o.key = r.root "
+                          "CROSS JOIN folder f ON f.key = d.folder WHERE d.result_id = ?1");
     *out = NULL;
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);

@@ -7,22 +7,8 @@
 #include "base/mem.h"
 #include "store/sqlite.h"
 
-static sqlite3_stmt *prepare(struct store *s, const char *sql) {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-    if (rc != SQLITE_OK)
-        sqlite_fault(s, rc, "use");
-    return st;
-}
-
 static sqlite3_stmt *to_write(struct store *s, const char *sql) {
-    return sqlite_writing(s) ? prepare(s, sql) : NULL;
-}
-
-static int once(struct store *s, sqlite3_stmt *st) {
-    int rc = sqlite_done(s, st);
-    sqlite3_finalize(st);
-    return rc;
+    return sqlite_writing(s) ? sqlite_prepare(s, sql) : NULL;
 }
 
 /* ---- files */
@@ -46,7 +32,7 @@ int store_table_put(struct store *s, struct store_table *f, struct fail *why) {
     bind_blob(st, 10, f->sha256.byte, SHA256_BYTES);
     bind_int(st, 11, f->written_us);
     bind_int(st, 12, f->replaced ? f->written_us : 0);
-    int rc = once(s, st);
+    int rc = sqlite_finish(s, st);
     f->key = sqlite3_last_insert_rowid(s->db);
     return sqlite_answer(s, rc, why);
 }
@@ -57,7 +43,7 @@ int store_table_source(struct store *s, int64_t root, int64_t file) {
         return TL_FAILED;
     bind_int(st, 1, root);
     bind_int(st, 2, file);
-    return once(s, st);
+    return sqlite_finish(s, st);
 }
 
 int store_converted_put(struct store *s, int64_t run, int64_t parquet, int64_t avro, int64_t items, int64_t at_us) {
@@ -84,7 +70,7 @@ static int change(struct store *s, const char *sql, int64_t a, int64_t b, int64_
     const int64_t value[] = {a, b, c};
     for (int i = 0; i < sqlite3_bind_parameter_count(st); i++)
         bind_int(st, i + 1, value[i]);
-    return once(s, st);
+    return sqlite_finish(s, st);
 }
 
 int sqlite_tables_anew(struct store *s, int64_t run) {
@@ -158,7 +144,7 @@ int store_table_each(struct store *s, enum store_table_kind kind, const char *fo
     AUTO_BUF struct buf sql = BUF_INIT;
     buf_printf(&sql, "%sWHERE kind = ?1 AND format = ?2 AND (replaced_us > 0) = ?3 ORDER BY hour_us, name, key",
                file_columns);
-    sqlite3_stmt *st = prepare(s, sql.data);
+    sqlite3_stmt *st = sqlite_prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, kind);
@@ -174,7 +160,7 @@ int store_table_of(struct store *s, int64_t root, int (*each)(void *ctx, const s
                "%sWHERE replaced_us = 0 AND (?1 = 0 OR key IN (SELECT file FROM table_source WHERE root = ?1)) "
                "ORDER BY kind, hour_us, name, key",
                file_columns);
-    sqlite3_stmt *st = prepare(s, sql.data);
+    sqlite3_stmt *st = sqlite_prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, root);
@@ -206,7 +192,7 @@ int store_table_find(struct store *s, const struct uuid *id, const char *format,
     AUTO_BUF struct buf sql = BUF_INIT;
     char text[UUID_TEXT];
     buf_printf(&sql, "%sWHERE id = ?1 AND format = ?2", file_columns);
-    sqlite3_stmt *st = prepare(s, sql.data);
+    sqlite3_stmt *st = sqlite_prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, uuid_text(id, text));
@@ -217,7 +203,7 @@ int store_table_find(struct store *s, const struct uuid *id, const char *format,
 int store_table_get(struct store *s, int64_t key, struct store_table *out, struct fail *why) {
     AUTO_BUF struct buf sql = BUF_INIT;
     buf_printf(&sql, "%sWHERE key = ?1", file_columns);
-    sqlite3_stmt *st = prepare(s, sql.data);
+    sqlite3_stmt *st = sqlite_prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, key);
@@ -243,7 +229,7 @@ int store_sources(struct store *s, const struct store_selection *which,
                        "discovered x WHERE x.run = d.run)");
     buf_text(&sql, which->unrefined ? " AND NOT EXISTS (SELECT 1 FROM refined f WHERE f.run = d.run AND f.type = ?5)"
                                     : " AND ?5 = 0");
-    sqlite3_stmt *st = prepare(s, sql.data);
+    sqlite3_stmt *st = sqlite_prepare(s, sql.data);
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, which->root);
@@ -323,7 +309,7 @@ int store_source_find(struct store *s, const struct uuid *run_id, int64_t *run, 
 
 int store_type(struct store *s, const char *name, const char *version, const char *sha256, const char *columns,
                int64_t first_us, int64_t *key, struct fail *why) {
-    sqlite3_stmt *st = prepare(s, "SELECT key, sha256 FROM typed WHERE name = ?1 AND version = ?2");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT key, sha256 FROM typed WHERE name = ?1 AND version = ?2");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, name);
@@ -350,7 +336,7 @@ int store_type(struct store *s, const char *name, const char *version, const cha
     bind_text(st, 3, sha256);
     bind_text(st, 4, columns);
     bind_int(st, 5, first_us);
-    rc = once(s, st);
+    rc = sqlite_finish(s, st);
     *key = sqlite3_last_insert_rowid(s->db);
     return sqlite_answer(s, rc, why);
 }

@@ -8,22 +8,8 @@
 
 const char *const store_kind_name[STORE_KINDS] = {"host", "url", "urn", "name"};
 
-static sqlite3_stmt *prepare(struct store *s, const char *sql) {
-    sqlite3_stmt *st = NULL;
-    int rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL);
-    if (rc != SQLITE_OK)
-        sqlite_fault(s, rc, "use");
-    return st;
-}
-
-static int finish(struct store *s, sqlite3_stmt *st) {
-    int rc = st ? sqlite_done(s, st) : TL_FAILED;
-    sqlite3_finalize(st);
-    return rc;
-}
-
 static int alter(struct store *s, const char *sql) {
-    return sqlite_writing(s) ? finish(s, prepare(s, sql)) : TL_FAILED;
+    return sqlite_writing(s) ? sqlite_finish(s, sqlite_prepare(s, sql)) : TL_FAILED;
 }
 
 /* ---- candidates */
@@ -31,7 +17,7 @@ static int alter(struct store *s, const char *sql) {
 int store_discovery_rules(struct store *s, const char *sha256, struct fail *why) {
     static const char *const forget[] = {"DELETE FROM wanted", "DELETE FROM sighting", "DELETE FROM candidate",
                                          "DELETE FROM discovered"};
-    sqlite3_stmt *st = prepare(s, "SELECT 1 FROM meta WHERE name = 'discovery' AND value = ?1");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM meta WHERE name = 'discovery' AND value = ?1");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, sha256);
@@ -43,10 +29,11 @@ int store_discovery_rules(struct store *s, const char *sha256, struct fail *why)
         rc = alter(s, forget[i]);
     if (rc)
         return sqlite_answer(s, rc, why);
-    st = sqlite_writing(s) ? prepare(s, "INSERT OR REPLACE INTO meta (name, value) VALUES ('discovery', ?1)") : NULL;
+    st = sqlite_writing(s) ? sqlite_prepare(s, "INSERT OR REPLACE INTO meta (name, value) VALUES ('discovery', ?1)")
+                           : NULL;
     if (st)
         bind_text(st, 1, sha256);
-    return sqlite_answer(s, finish(s, st), why);
+    return sqlite_answer(s, sqlite_finish(s, st), why);
 }
 
 /* The key of a candidate, which is added when it is not known; an URL that was not known before is kept. */
@@ -126,7 +113,7 @@ int store_discovered_again(struct store *s) {
 
 int store_find_links(struct store *s, int64_t run, int (*each)(void *ctx, const char *urn, const char *url), void *ctx,
                      struct fail *why) {
-    sqlite3_stmt *st = prepare(
+    sqlite3_stmt *st = sqlite_prepare(
         s,
         "SELECT DISTINCT l.href, (SELECT u.href FROM link_row u WHERE u.urn = l.href AND u.name = 'url' AND u.type = "
         "'' LIMIT 1) FROM link_row l WHERE l.run = ?1 AND l.type IN ('resource', 'relation') AND l.href <> l.urn "
@@ -156,8 +143,9 @@ static struct store_candidate candidate_row(sqlite3_stmt *st) {
 }
 
 int store_candidate_get(struct store *s, int64_t key, const char *text, struct store_candidate *out, struct fail *why) {
-    sqlite3_stmt *st = prepare(s, CANDIDATE " FROM candidate c WHERE CASE WHEN ?1 > 0 THEN c.key = ?1 ELSE c.text = ?2 "
-                                            "END ORDER BY c.kind");
+    sqlite3_stmt *st =
+        sqlite_prepare(s, CANDIDATE " FROM candidate c WHERE CASE WHEN ?1 > 0 THEN c.key = ?1 ELSE c.text = ?2 "
+                                    "END ORDER BY c.kind");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, key);
@@ -184,10 +172,10 @@ int store_candidate_get(struct store *s, int64_t key, const char *text, struct s
 
 int store_wanted(struct store *s, int (*each)(void *ctx, const struct store_candidate *c), void *ctx,
                  struct fail *why) {
-    sqlite3_stmt *st =
-        prepare(s, CANDIDATE
-                ", w.reaction FROM wanted w JOIN candidate c ON c.key = w.candidate WHERE NOT EXISTS (SELECT 1 FROM "
-                "promotion p WHERE p.kind = c.kind AND p.what = c.text) ORDER BY score DESC, w.since_us, c.key");
+    sqlite3_stmt *st = sqlite_prepare(
+        s,
+        CANDIDATE ", w.reaction FROM wanted w JOIN candidate c ON c.key = w.candidate WHERE NOT EXISTS (SELECT 1 FROM "
+                  "promotion p WHERE p.kind = c.kind AND p.what = c.text) ORDER BY score DESC, w.since_us, c.key");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     int rc;
@@ -204,7 +192,7 @@ int store_wanted(struct store *s, int (*each)(void *ctx, const struct store_cand
 /* ---- promotions */
 
 int store_promotion_put(struct store *s, const struct store_promotion *p, struct fail *why) {
-    sqlite3_stmt *st = prepare(s, "SELECT 1 FROM promotion WHERE id = ?1 AND removed_us = 0");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM promotion WHERE id = ?1 AND removed_us = 0");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, p->id);
@@ -214,8 +202,9 @@ int store_promotion_put(struct store *s, const struct store_promotion *p, struct
         return fail_exit(why, TL_INVALID, EXIT_USAGE,
                          "there is a target '%s' already: give this one another id, --as NAME", p->id);
     st = !rc && sqlite_writing(s)
-             ? prepare(s, "INSERT INTO promotion (id, kind, what, yaml, run, reaction, at_us) VALUES (?1, ?2, ?3, ?4, "
-                          "?5, ?6, ?7)")
+             ? sqlite_prepare(
+                   s, "INSERT INTO promotion (id, kind, what, yaml, run, reaction, at_us) VALUES (?1, ?2, ?3, ?4, "
+                      "?5, ?6, ?7)")
              : NULL;
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
@@ -226,25 +215,26 @@ int store_promotion_put(struct store *s, const struct store_promotion *p, struct
     bind_key(st, 5, p->run);
     bind_text(st, 6, p->reaction);
     bind_int(st, 7, p->at_us);
-    return sqlite_answer(s, finish(s, st), why);
+    return sqlite_answer(s, sqlite_finish(s, st), why);
 }
 
 int store_promotion_end(struct store *s, const char *id, int64_t at_us) {
-    sqlite3_stmt *st =
-        sqlite_writing(s) ? prepare(s, "UPDATE promotion SET removed_us = ?2 WHERE id = ?1 AND removed_us = 0") : NULL;
+    sqlite3_stmt *st = sqlite_writing(s)
+                           ? sqlite_prepare(s, "UPDATE promotion SET removed_us = ?2 WHERE id = ?1 AND removed_us = 0")
+                           : NULL;
     if (!st)
         return TL_FAILED;
     bind_text(st, 1, id);
     bind_int(st, 2, at_us);
-    int rc = finish(s, st);
+    int rc = sqlite_finish(s, st);
     return rc ? rc : sqlite3_changes(s->db) ? TL_OK : TL_NOTFOUND;
 }
 
 int store_promotions(struct store *s, int (*each)(void *ctx, const struct store_promotion *p), void *ctx,
                      struct fail *why) {
     sqlite3_stmt *st =
-        prepare(s, "SELECT id, kind, what, yaml, run, reaction, at_us FROM promotion WHERE removed_us = 0 "
-                   "ORDER BY id");
+        sqlite_prepare(s, "SELECT id, kind, what, yaml, run, reaction, at_us FROM promotion WHERE removed_us = 0 "
+                          "ORDER BY id");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     int rc;
@@ -264,7 +254,7 @@ int store_promotions(struct store *s, int (*each)(void *ctx, const struct store_
 }
 
 int store_promoted(struct store *s, enum store_kind kind, const char *what, bool *ever, struct fail *why) {
-    sqlite3_stmt *st = prepare(s, "SELECT 1 FROM promotion WHERE kind = ?1 AND what = ?2");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM promotion WHERE kind = ?1 AND what = ?2");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, kind);
@@ -276,7 +266,7 @@ int store_promoted(struct store *s, enum store_kind kind, const char *what, bool
 }
 
 int store_reacted_since(struct store *s, int64_t us, int64_t *count, struct fail *why) {
-    sqlite3_stmt *st = prepare(s, "SELECT count(*) FROM promotion WHERE reaction IS NOT NULL AND at_us > ?1");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT count(*) FROM promotion WHERE reaction IS NOT NULL AND at_us > ?1");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_int(st, 1, us);
@@ -289,7 +279,7 @@ int store_reacted_since(struct store *s, int64_t us, int64_t *count, struct fail
 /* ---- turns */
 
 int store_target_turn(struct store *s, const char *id, int64_t *at_us) {
-    sqlite3_stmt *st = prepare(s, "SELECT at_us FROM target_turn WHERE id = ?1");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT at_us FROM target_turn WHERE id = ?1");
     if (!st)
         return TL_FAILED;
     bind_text(st, 1, id);
@@ -301,10 +291,10 @@ int store_target_turn(struct store *s, const char *id, int64_t *at_us) {
 
 int store_target_turn_put(struct store *s, const char *id, int64_t at_us) {
     sqlite3_stmt *st =
-        sqlite_writing(s) ? prepare(s, "INSERT OR REPLACE INTO target_turn (id, at_us) VALUES (?1, ?2)") : NULL;
+        sqlite_writing(s) ? sqlite_prepare(s, "INSERT OR REPLACE INTO target_turn (id, at_us) VALUES (?1, ?2)") : NULL;
     if (!st)
         return TL_FAILED;
     bind_text(st, 1, id);
     bind_int(st, 2, at_us);
-    return finish(s, st);
+    return sqlite_finish(s, st);
 }
