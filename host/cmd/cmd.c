@@ -175,8 +175,8 @@ int cmd_open(struct cmd_open *o, const struct cmd_globals *g, unsigned what, con
             return cmd_fail(&why, EXIT_CONFIG);
     }
     /* A lake that cannot be written leaves no catalog behind; a catalog that is not there says more than a lake that is
-     * not. */
-    int code = what & CMD_LAKE_WRITE ? open_lake(o, what) : 0;
+     * not, and where there must be one, no lake is made. */
+    int code = what & CMD_LAKE_WRITE && !(what & CMD_STORE_READ) ? open_lake(o, what) : 0;
     if (!code)
         code = open_store(o, what);
     return code ? code : open_lake(o, what);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/times.h"
 #include "cmd/commands.h"
+#include "cmd/print.h"
 #include "cmd/tables.h"
 #include "engine/compact.h"
 #include "engine/recover.h"
@@ -36,8 +37,8 @@ static int compact(struct cmd_open *o, const struct cmd_globals *g, int64_t now_
     if (!sums.hours)
         log_ending(EXIT_DONE, "compact: nothing to do, no hour that is over has several files of a collector");
     else
-        log_ending(EXIT_DONE, "compact: %lld files became %lld (%lld rows, %s)", (long long)sums.before,
-                   (long long)sums.after, (long long)sums.rows, size);
+        log_ending(EXIT_DONE, "compact: %lld files became %lld (%lld row%s, %s)", (long long)sums.before,
+                   (long long)sums.after, (long long)sums.rows, print_s(sums.rows), size);
     return EXIT_DONE;
 }
 
@@ -53,7 +54,7 @@ static int compact_main(int argc, char **argv, const struct cmd_globals *g) {
     if (argc > optind)
         return cmd_usage("compact", "it takes no crawl: files of several crawls are joined by hour and collector");
     struct cmd_open o = {0};
-    int code = cmd_open(&o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
+    int code = cmd_open(&o, g, CMD_STORE_READ | CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
     if (!code)
         code = compact(&o, g, now_us);
     cmd_close(&o);

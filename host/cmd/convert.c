@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/times.h"
 #include "cmd/commands.h"
+#include "cmd/print.h"
 #include "cmd/tables.h"
 #include "engine/convert.h"
 #include "engine/recover.h"
@@ -21,15 +22,16 @@ static int convert(struct cmd_open *o, const struct cmd_globals *g, const struct
     time_duration_text(time_mono_us() - start, elapsed);
     code = sums.failed ? EXIT_LINE : EXIT_DONE;
     if (sums.failed)
-        log_ending(code, "convert: %lld of %lld documents could not be converted (see above); %lld became %lld items",
-                   (long long)sums.failed, (long long)sums.of, (long long)sums.documents, (long long)sums.items);
+        log_ending(code, "convert: %lld of %lld document%s could not be converted (see above); %lld became %lld item%s",
+                   (long long)sums.failed, (long long)sums.of, print_s(sums.of), (long long)sums.documents,
+                   (long long)sums.items, print_s(sums.items));
     else if (!sums.of)
         log_ending(code, "convert: nothing to do, all documents%s have been converted",
                    choice->id ? " of this crawl" : "");
     else
-        log_ending(code, "convert: %lld documents became %lld items in %lld files (%s in %s) below %s/" LAKE_ITEMS,
-                   (long long)sums.documents, (long long)sums.items, (long long)sums.files, size, elapsed,
-                   lake_path(o->lake));
+        log_ending(code, "convert: %lld document%s became %lld item%s in %lld file%s (%s in %s) below %s/" LAKE_ITEMS,
+                   (long long)sums.documents, print_s(sums.documents), (long long)sums.items, print_s(sums.items),
+                   (long long)sums.files, print_s(sums.files), size, elapsed, lake_path(o->lake));
     return code;
 }
 
@@ -39,7 +41,7 @@ static int convert_main(int argc, char **argv, const struct cmd_globals *g) {
     if (code >= 0)
         return code;
     struct cmd_open o = {0};
-    code = cmd_open(&o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
+    code = cmd_open(&o, g, CMD_STORE_READ | CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
     if (!code)
         code = convert(&o, g, &choice);
     cmd_close(&o);

@@ -154,7 +154,7 @@ int export_delta(struct cmd_open *o, const struct cmd_globals *g, const struct e
     struct config_types types = {0};
     struct table_list list = {0};
     struct fail why = FAIL_INIT;
-    int code = cmd_open(o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
+    int code = cmd_open(o, g, CMD_STORE_READ | CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
     if (!code && recover_all(o->store, o->lake, &why))
         code = cmd_fail(&why, EXIT_INTERNAL);
     if (!code)

@@ -2,6 +2,21 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 
+static int first(void *ctx, const struct store_row *row) {
+    (void)row;
+    *(bool *)ctx = true;
+    return 1;
+}
+
+static int say_if_none(struct cmd_open *o, const char *name, struct fail *why) {
+    const struct store_value arg = store_text(name);
+    bool some = false;
+    int rc = store_query(o->store, "SELECT 1 FROM crawls WHERE crawl = $1 LIMIT 1", &arg, 1, first, &some, why);
+    if (!rc && !some)
+        log_closing("no crawl is named '%s'; trotline ls lists all", name);
+    return rc;
+}
+
 static int list(struct cmd_open *o, const char *name, int64_t most, enum cmd_format format) {
     static const char *const all =
         "SELECT root_id, crawl, status, started_at, runs, failed, leashed, documents, bytes FROM crawls "
@@ -12,6 +27,8 @@ static int list(struct cmd_open *o, const char *name, int64_t most, enum cmd_for
     const struct store_value args[] = {store_text(name), store_int(most)};
     struct fail why = FAIL_INIT;
     int rc = cmd_rows(o->store, format, stdout, name ? named : all, name ? args : args + 1, name ? 2 : 1, &why);
+    if (!rc && name && format == CMD_TABLE)
+        rc = say_if_none(o, name, &why);
     if (rc)
         return cmd_fail(&why, EXIT_INTERNAL);
     return cmd_flush(stdout) ? EXIT_DONE : EXIT_DISK;

@@ -95,7 +95,7 @@ static int maintain_main(int argc, char **argv, const struct cmd_globals *g) {
         return cmd_usage("maintain", "it takes no argument such as '%s'", argv[optind]);
     m.json = format != CMD_TABLE;
     struct cmd_open o = {0};
-    int code = cmd_open(&o, g, CMD_STORE_WRITE, NULL, 0);
+    int code = cmd_open(&o, g, CMD_STORE_READ | CMD_STORE_WRITE, NULL, 0);
     if (!code)
         code = maintain(&o, &m);
     cmd_close(&o);

@@ -73,10 +73,11 @@ static int refine(struct cmd_open *o, const struct cmd_globals *g, const struct 
     if (!cmd_flush(stdout))
         return EXIT_DISK;
     code = converted.failed ? EXIT_LINE : EXIT_DONE;
-    log_ending(code, "refine: %lld items: %lld typed, %lld rejected, %lld skipped; %lld rows written in %lld files%s",
-               (long long)sums->items, (long long)sums->typed, (long long)sums->rejected, (long long)sums->skipped,
-               (long long)sums->written, (long long)sums->files,
-               converted.failed ? "; some documents could not be converted (see above)" : "");
+    log_ending(code,
+               "refine: %lld item%s: %lld typed, %lld rejected, %lld skipped; %lld row%s written in %lld file%s%s",
+               (long long)sums->items, print_s(sums->items), (long long)sums->typed, (long long)sums->rejected,
+               (long long)sums->skipped, (long long)sums->written, print_s(sums->written), (long long)sums->files,
+               print_s(sums->files), converted.failed ? "; some documents could not be converted (see above)" : "");
     return code;
 }
 
@@ -89,7 +90,7 @@ static int refine_main(int argc, char **argv, const struct cmd_globals *g) {
     if (code >= 0)
         return code;
     struct cmd_open o = {0};
-    code = cmd_open(&o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
+    code = cmd_open(&o, g, CMD_STORE_READ | CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
     if (!code && config_types(&o.config, &types, &why))
         code = cmd_fail(&why, EXIT_CONFIG);
     sums.type = mem_alloc((types.count + 1) * sizeof *sums.type);

@@ -117,16 +117,23 @@ static void write_summary(const struct running *r, int code, struct buf *out) {
     buf_char(out, '\n');
 }
 
+static int print_count(void *ctx, const struct store_row *row) {
+    (void)ctx;
+    printf("%-14.*s %8lld\n", (int)row->value[0].text.len, row->value[0].text.ptr, (long long)row->value[1].number);
+    return 0;
+}
+
+/* Of the whole crawl, whoever carried out its parts. */
 static void print_table(const struct running *r) {
     char size[TIME_TEXT], elapsed[TIME_TEXT];
-    for (int i = STORE_SUCCESS; i < STORE_STATES; i++)
-        if (r->sum.by_state[i])
-            printf("%-14s %8lld\n", store_state_name[i], (long long)r->sum.by_state[i]);
-    if (r->sum.queued > 0)
-        printf("%-14s %8lld\n", "queued", (long long)r->sum.queued);
-    for (int i = STORE_DEPTH; i < STORE_REASONS; i++)
-        if (r->sum.leashed_by[i])
-            printf("leashed %-6s %8lld\n", store_reason_name[i], (long long)r->sum.leashed_by[i]);
+    const struct store_value root = store_text(r->root_id);
+    store_query(r->open.store,
+                "SELECT status, count(*) FROM runs WHERE root_id = $1 GROUP BY status ORDER BY status IN ('queued', "
+                "'leased'), status DESC",
+                &root, 1, print_count, NULL, NULL);
+    store_query(r->open.store,
+                "SELECT 'leashed ' || reason, count(*) FROM leashed WHERE root_id = $1 GROUP BY reason ORDER BY reason",
+                &root, 1, print_count, NULL, NULL);
     time_size_text(r->root.bytes, size);
     time_duration_text(r->sum.elapsed_us, elapsed);
     printf("%lld document%s, %s, %s; root %s\n", (long long)r->root.documents, print_s(r->root.documents), size,

@@ -10,6 +10,7 @@
 #include "base/times.h"
 #include "base/yaml.h"
 #include "engine/recover.h"
+#include "engine/table_list.h"
 
 int tables_time(const char *text, int64_t *us) {
     AUTO_BUF struct buf whole = BUF_INIT;
@@ -142,8 +143,10 @@ int tables_type(const char *command, const struct config_types *types, const cha
                 const struct types_type **out) {
     AUTO_FREE const char **known = mem_array(NULL, types->count + 1, sizeof *known);
     for (size_t i = 0; i < types->count; i++) {
+        AUTO_BUF struct buf versioned = BUF_INIT;
         known[i] = types->type[i].name;
-        if (strcmp(known[i], name) == 0)
+        table_list_name(&versioned, known[i], types->type[i].version);
+        if (strcmp(known[i], name) == 0 || strcmp(versioned.data, name) == 0)
             *out = &types->type[i];
     }
     if (*out)
@@ -178,7 +181,7 @@ int tables_convert_first(struct cmd_open *o, const struct cmd_globals *g, const 
     if (!count)
         return 0;
     cmd_close(o);
-    int code = cmd_open(o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
+    int code = cmd_open(o, g, CMD_STORE_READ | CMD_STORE_WRITE | CMD_LAKE_WRITE | CMD_PLUGINS, NULL, 0);
     if (!code && (recover_all(o->store, o->lake, &why) || tables_convert(o, g, which, &sums, &why)))
         code = cmd_fail(&why, EXIT_INTERNAL);
     *failed = sums.failed;

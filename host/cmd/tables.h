@@ -25,7 +25,7 @@ int tables_convert(struct cmd_open *o, const struct cmd_globals *g, const struct
  * again; where there are none, nothing is written anywhere. 0, or the exit code, said. failed: that could not be. */
 int tables_convert_first(struct cmd_open *o, const struct cmd_globals *g, const struct store_selection *which,
                          int64_t *failed);
-/* The type of that name. 0, or the exit code, said. */
+/* The type of that name, or NAME_vVERSION as its table is called. 0, or the exit code, said. */
 int tables_type(const char *command, const struct config_types *types, const char *name, const struct types_type **out);
 int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
                   const struct store_selection *which, struct refine_sums *sums, struct fail *why);

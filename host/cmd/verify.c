@@ -49,6 +49,8 @@ static void say(const struct verify_sums *sums, const char *lake, bool quick, in
     AUTO_BUF struct buf extra = BUF_INIT;
     time_size_text(sums->bytes, size);
     time_duration_text(elapsed_us, elapsed);
+    if (sums->table_records)
+        buf_printf(&extra, ", %lld record%s of tables", (long long)sums->table_records, print_s(sums->table_records));
     if (sums->earlier)
         buf_printf(&extra, ", %lld file%s of earlier attempts", (long long)sums->earlier, print_s(sums->earlier));
     if (sums->staged)

@@ -205,6 +205,28 @@ void leash_json(struct buf *out, const struct leash *l) {
     leash_json_given(out, l, LEASH_ALL);
 }
 
+void leash_words(struct buf *out, const struct leash *l) {
+    enum { HOSTS_NAMED = 5 };
+    char text[TIME_TEXT];
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        int64_t n = value(l, &limits[i]);
+        snprintf(text, sizeof text, "%lld", (long long)n);
+        if (n == INT64_MAX)
+            snprintf(text, sizeof text, "none");
+        else if (limits[i].unit == SIZE)
+            time_size_text(n, text);
+        else if (limits[i].unit == SECONDS)
+            time_duration_text(n, text);
+        buf_printf(out, "%s%s %s", i ? ", " : "", limits[i].name, text);
+    }
+    for (size_t i = 0; l->hosts_set && i < l->host_count && i < HOSTS_NAMED; i++)
+        buf_printf(out, "%s%s", i ? " " : ", hosts ", l->host[i]);
+    if (l->hosts_set && l->host_count > HOSTS_NAMED)
+        buf_printf(out, " and %zu more", l->host_count - HOSTS_NAMED);
+    else if (l->hosts_set && !l->host_count)
+        buf_text(out, ", hosts none");
+}
+
 /* Seconds with up to six decimals, written without an exponent. */
 static int parse_seconds(struct tl_span text, int64_t *us) {
     int64_t whole = 0, fraction = 0, scale = 1000000;

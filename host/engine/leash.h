@@ -38,6 +38,7 @@ bool leash_has_host(const struct leash *l, struct tl_span host, int port);  /* h
 /* {"depth":3,"fanout":1000,"runs":10000,"bytes":...,"time":3600,"hosts":[...]}; a limit that is none is null; hosts
  * null: not set. time in seconds as a JSON number with fraction if needed. Keys in this order. */
 void leash_json(struct buf *out, const struct leash *l);
+void leash_words(struct buf *out, const struct leash *l); /* the same for people: depth 3, runs 200, time 1h00m */
 void leash_json_given(struct buf *out, const struct leash *l,
                       unsigned given); /* the same of some keys only: LEASH_DEPTH | ... */
 /* The same form, or a child's {"depth":2,"hosts":["*"]}: missing keys leave `l` as it is; numbers, "64KiB", "90s" and

@@ -101,7 +101,7 @@ int plan_print(const struct config *config, const struct crawl *crawl, const str
         buf_char(&text, '\n');
     } else {
         AUTO_BUF struct buf leash = BUF_INIT;
-        leash_json(&leash, &crawl->leash);
+        leash_words(&leash, &crawl->leash);
         buf_printf(&text, "crawl     %s\nlines     %lld\nleash     %s\n", crawl->name, (long long)p.lines, leash.data);
         if (p.runs == INT64_MAX)
             buf_lit(&text, "at most   no bound: set leash.runs\n");

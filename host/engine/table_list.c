@@ -33,8 +33,7 @@ static char *keep(struct reading *r, const char *text) {
 
 /* ---- types */
 
-/* NAME_vVERSION, in letters that every engine takes unquoted. */
-static void put_name(struct buf *out, const char *type, const char *version) {
+void table_list_name(struct buf *out, const char *type, const char *version) {
     buf_printf(out, "%s_%s", type, *version == 'v' ? "" : "v");
     for (const char *c = version; *c; c++)
         buf_char(out, (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') ? *c : '_');
@@ -84,7 +83,7 @@ static const struct types_type *in_force(const struct reading *r, const char *na
 
 static struct table_entry *add_type(struct reading *r, const char *type, const char *version) {
     AUTO_BUF struct buf name = BUF_INIT, root = BUF_INIT;
-    put_name(&name, type, version);
+    table_list_name(&name, type, version);
     put_root(&root, type, version);
     const struct table_entry e = {.kind = STORE_TYPED,
                                   .name = keep(r, name.data),

@@ -26,6 +26,9 @@ struct table_list {
 int table_list_read(struct store *s, const struct config_types *types, struct table_list *out, struct fail *why);
 void table_list_free(struct table_list *l);
 
+/* NAME_vVERSION, in letters that every engine takes unquoted. */
+void table_list_name(struct buf *out, const char *type, const char *version);
+
 /* The entries that a person means by a word: items, a type (all its versions), NAME_vVERSION, rejects. */
 bool table_list_means(const struct table_entry *e, const char *word);
 

@@ -10,9 +10,10 @@
 #include "store/store.h"
 
 struct verify_sums {
-    int64_t documents, attachments, records, tables, bytes; /* looked at; bytes read; tables: files of them */
-    int64_t earlier;                                        /* documents and attachments of earlier attempts */
-    int64_t staged;                                         /* committed, on their way to their place */
+    int64_t documents, attachments, records; /* looked at; records: closing records of crawls */
+    int64_t tables, table_records, bytes;    /* files of tables, what is recorded of them; bytes read */
+    int64_t earlier;                         /* documents and attachments of earlier attempts */
+    int64_t staged;                          /* committed, on their way to their place */
     int64_t problems, warnings;
 };
 struct verify_options {

@@ -33,7 +33,7 @@ static bool is_record(const char *path) {
 
 static void count(struct verify *v, const char *path) {
     if (is_record(path))
-        v->sums->records++;
+        v->sums->table_records++;
     else
         v->sums->tables++;
     verify_step(v);

@@ -116,6 +116,8 @@ def rows():
         ok(f"--type {t}: some rows", len(got) > 2, got)
         if READERS:
             eq(f"--type {t}: the rows that refine writes", compare(plain(x) for x in got), compare(parquet(w, t)))
+    eq("--type: with its version, as the tables are named", w.tl("export", root, "--format", "jsonl", "--type", "http_page_v1").out,
+       w.tl("export", root, "--format", "jsonl", "--type", "http_page").out)
     link = w.tl("export", root, "--format", "csv", "--type", "http_link", "--columns", "rel,text").out.splitlines()[1]
     eq("CSV: an empty text is quoted", link, '"",/a')
     eq("CSV: null is nothing", w.tl("export", root, "--format", "csv", "--columns", "parent_id,element_id,depth").out.splitlines()[1], ",,0")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """resume.py - crawls without a file, too, are taken up again, put back and stopped; and the last line says why a line failed."""
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -40,6 +41,7 @@ def by_hand():
     site.open("g")
     r = w.tl("crawl", "--resume", root)
     ok("it goes on, on its own leash", r.code == 0 and r.root == root and "depth 4, runs 100" in r.last_line(), r)
+    ok("and its table counts the whole crawl", re.search(r"^success +16$", r.out, re.M), r)
     eq("every page is there, once", sorted(w.by_path(root, site)), sorted(PAGES))
     eq("and nothing is left open", (w.statuses(root), w.one("SELECT status FROM crawls")), ({"success": 15}, "done"))
     none("lake and catalog agree", w.faults(root))
@@ -61,6 +63,8 @@ def put_back():
     r = w.tl("crawl", "--resume", root)
     eq("which works", (r.code, w.statuses(root)), (0, {"success": 2}))
     none("lake and catalog agree", w.faults(root))
+    r = w.tl("ls", "--name", "nobody")
+    ok("ls of a name that no crawl has says so", r.code == 0 and "no crawl is named 'nobody'" in r.err, r)
     site.close()
 
 
