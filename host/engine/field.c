@@ -57,6 +57,8 @@ static bool take(struct field_reader *r, const struct field *f, const struct tl_
         return v->type == TL_JSON_STRING && uuid_parse((struct tl_span){v->raw.ptr + 1, v->raw.len - 2}, to) == TL_OK;
     case F_INT:
         return take_int(v, to);
+    case F_COUNT:
+        return take_int(v, to) && *(const int64_t *)to <= FIELD_COUNT_MAX;
     case F_BOOL:
         return json_bool(v, to) == TL_OK;
     case F_TEXT:

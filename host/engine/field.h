@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "base/fail.h"
 
-enum field_type { F_ID, F_INT, F_BOOL, F_TEXT, F_SPAN, F_JSON, F_DIGEST, F_SHA256, F_STATE, F_EDGE, F_REASON };
+enum field_type { F_ID, F_INT, F_COUNT, F_BOOL, F_TEXT, F_SPAN, F_JSON, F_DIGEST, F_SHA256, F_STATE, F_EDGE, F_REASON };
+#define FIELD_COUNT_MAX ((int64_t)1 << 50) /* F_COUNT: what may be added up by the thousand */
 struct field {
     const char *name;
     enum field_type type;

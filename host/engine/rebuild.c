@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -23,6 +24,8 @@ struct rebuild {
     const struct rebuild_events *to;
     struct rebuild_sums *sums;
     struct fail *why;
+    char **later; /* records of tables to be tried again */
+    size_t later_count, later_room;
     char summary[UUID_TEXT]; /* id of the last ROOT.json, which sorts before its ROOT.jsonl */
     struct uuid root;        /* whose documents are walked over */
     int64_t count;           /* documents of it that nothing records; -1: it is in the catalog */
@@ -130,21 +133,56 @@ static int each_record(void *ctx, const char *path, int64_t bytes, unsigned mode
     return over ? TL_FAILED : 0;
 }
 
-static int each_tables(void *ctx, const char *path, int64_t bytes, unsigned mode) {
-    struct rebuild *r = ctx;
-    struct fail why = FAIL_INIT;
+/* A negative status ends the rebuild; 1: it is not what it should be, or builds on records that did not come yet. */
+static int try_tables(struct rebuild *r, const char *path, struct fail *why) {
     int64_t files;
-    (void)bytes;
-    (void)mode;
-    int rc = rebuild_tables(r->s, r->l, path, &files, &why);
-    if (rc && why.exit_code == EXIT_DISK) {
-        *r->why = why;
+    int rc = rebuild_tables(r->s, r->l, path, &files, why);
+    if (rc && why->exit_code == EXIT_DISK) {
+        *r->why = *why;
         return rc;
     }
     r->sums->tables += files;
-    if (rc)
-        damaged(r, path, &why);
-    return 0;
+    return rc != 0;
+}
+
+static int each_tables(void *ctx, const char *path, int64_t bytes, unsigned mode) {
+    struct rebuild *r = ctx;
+    struct fail why = FAIL_INIT;
+    (void)bytes;
+    (void)mode;
+    int rc = try_tables(r, path, &why);
+    if (rc > 0) {
+        MEM_GROW(r->later, r->later_count, r->later_room);
+        r->later[r->later_count++] = mem_text(path);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* Ids go by the clock of whoever made them: where it was set back, a record may stand before one that it builds on. */
+static int tables_of_later(struct rebuild *r) {
+    size_t left = r->later_count, before = left + 1;
+    int rc = 0;
+    while (left && left < before && rc >= 0) {
+        before = left;
+        left = 0;
+        for (size_t i = 0; i < before && rc >= 0; i++) {
+            struct fail why = FAIL_INIT;
+            char *path = r->later[i];
+            r->later[i] = r->later[left];
+            r->later[left] = path;
+            rc = try_tables(r, path, &why);
+            left += rc > 0;
+        }
+    }
+    for (size_t i = 0; i < left && rc >= 0; i++) {
+        struct fail why = FAIL_INIT;
+        if ((rc = try_tables(r, r->later[i], &why)) > 0)
+            damaged(r, r->later[i], &why);
+    }
+    for (size_t i = 0; i < r->later_count; i++)
+        free(r->later[i]);
+    free(r->later);
+    return rc < 0 ? rc : 0;
 }
 
 /* ---- documents of crawls that have none */
@@ -226,6 +264,8 @@ static int fill(struct rebuild *r, const char *where, const char *catalog) {
         rc = lake_walk(r->l, "crawls", each_record, r, r->why);
     if (!rc)
         rc = lake_walk(r->l, LAKE_TABLES, each_tables, r, r->why);
+    int late = tables_of_later(r);
+    rc = rc ? rc : late;
     if (!rc)
         rc = rebuild_tables_end(r->s, r->l, r->why);
     r->count = -1;

@@ -99,8 +99,8 @@ static const struct field file_fields[] = {{"id", F_ID, true, FILE_AT(id)},
                                            {"name", F_TEXT, true, FILE_AT(name)},
                                            {"version", F_TEXT, true, FILE_AT(version)},
                                            {"hour_us", F_INT, false, FILE_AT(hour_us)},
-                                           {"rows", F_INT, true, FILE_AT(rows)},
-                                           {"bytes", F_INT, true, FILE_AT(bytes)},
+                                           {"rows", F_COUNT, true, FILE_AT(rows)},
+                                           {"bytes", F_COUNT, true, FILE_AT(bytes)},
                                            {"sha256", F_SHA256, true, FILE_AT(sha256)},
                                            {"written_us", F_INT, true, FILE_AT(written_us)}};
 
@@ -217,7 +217,7 @@ struct converted_line {
 };
 static const struct field converted_fields[] = {{"run_id", F_ID, true, offsetof(struct converted_line, run_id)},
                                                 {"result_id", F_ID, true, offsetof(struct converted_line, result_id)},
-                                                {"items", F_INT, false, offsetof(struct converted_line, items)},
+                                                {"items", F_COUNT, false, offsetof(struct converted_line, items)},
                                                 {"file", F_ID, false, offsetof(struct converted_line, file)}};
 
 static int on_converted(struct tables *t, const struct tl_json *line) {
@@ -250,8 +250,8 @@ static const struct field refined_fields[] = {{"run_id", F_ID, true, offsetof(st
                                               {"result_id", F_ID, true, offsetof(struct refined_line, result_id)},
                                               {"type", F_TEXT, true, offsetof(struct refined_line, type)},
                                               {"version", F_TEXT, true, offsetof(struct refined_line, version)},
-                                              {"rows", F_INT, false, offsetof(struct refined_line, rows)},
-                                              {"rejected", F_INT, false, offsetof(struct refined_line, rejected)},
+                                              {"rows", F_COUNT, false, offsetof(struct refined_line, rows)},
+                                              {"rejected", F_COUNT, false, offsetof(struct refined_line, rejected)},
                                               {"file", F_ID, false, offsetof(struct refined_line, file)},
                                               {"rejects", F_ID, false, offsetof(struct refined_line, rejects)}};
 

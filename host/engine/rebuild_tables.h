@@ -7,7 +7,7 @@
 #include "lake/lake.h"
 #include "store/store.h"
 
-/* One record, after all crawls and all records with a lesser id. `path` is below the lake. *files: that it made known.
+/* One record, after all crawls and the records that it builds on. `path` is below the lake. *files: that it made known.
  * A record that the catalog knows is nothing to do. */
 int rebuild_tables(struct store *s, struct lake *l, const char *path, int64_t *files, struct fail *why);
 /* After the last: files that others took the place of are forgotten where they are gone. The next writer removes those
