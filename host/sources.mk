@@ -314,6 +314,7 @@ host_libhost_a_SOURCES += \
 	host/engine/sources.h \
 	host/engine/super.c \
 	host/engine/super.h \
+	host/engine/super_backups.c \
 	host/engine/super_begin.c \
 	host/engine/super_claim.c \
 	host/engine/super_commit.c \

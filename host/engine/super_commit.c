@@ -310,24 +310,9 @@ static int record(struct super *s) {
 
 /* ---- after the transaction */
 
-static int publish_attachments(struct super *s, struct super_job *j) {
-    AUTO_BUF struct buf list = BUF_INIT;
-    struct tl_json root, item = {0}, field;
-    int rc = TL_OK;
-    buf_printf(&list, "[%s]", j->attachments.data ? j->attachments.data : "");
-    if (json_parse(buf_span(&list), &root))
-        return TL_OK;
-    while (!rc && json_next(&root, &item) == TL_OK) {
-        AUTO_BUF struct buf path = BUF_INIT, name = BUF_INIT, staged = BUF_INIT;
-        char id[UUID_TEXT];
-        if (json_get(&item, "path", &field) || json_text(&field, &path) || !path.len ||
-            !lake_attachment_ok(path.data) || json_get(&item, "name", &field) || json_text(&field, &name))
-            continue;
-        lake_staged_attachment(&staged, uuid_text(&j->result_id, id), buf_span(&name));
-        if (strlen(path.data) == path.len)
-            rc = lake_publish(s->lake, staged.data, path.data, &s->why);
-    }
-    return rc;
+static int publish_attachment(struct super *s, void *ctx, const char *staged, const char *path) {
+    (void)ctx;
+    return lake_publish(s->lake, staged, path, &s->why);
 }
 
 static int publish(struct super *s) {
@@ -342,7 +327,7 @@ static int publish(struct super *s) {
         if (!(rc = lake_publish(s->lake, name, to.data, &s->why)))
             FAULT_POINT("renamed-one");
         if (!rc && j->attachments.len)
-            rc = publish_attachments(s, j);
+            rc = super_attachments(s, j, publish_attachment, NULL);
     }
     return rc;
 }
@@ -460,14 +445,19 @@ static int transaction(struct super *s, int64_t *taken) {
 
 int super_commit(struct super *s) {
     int64_t taken = 0;
+    bool done = false;
     int rc = prepare(s);
     FAULT_POINT("synced");
     if (!rc)
-        rc = transaction(s, &taken);
-    if (rc)
+        rc = super_backups_hold(s);
+    if (!rc && !(rc = transaction(s, &taken))) {
+        FAULT_POINT("committed");
+        rc = publish(s);
+        done = true;
+    }
+    super_backups_release(s);
+    if (!done)
         return s->fatal = rc;
-    FAULT_POINT("committed");
-    rc = publish(s);
     FAULT_POINT("renamed");
     while (s->group) {
         struct super_job *j = s->group;

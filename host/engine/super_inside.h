@@ -171,6 +171,12 @@ void super_retire_idle(struct super *s);
 void super_good_run(struct super *s, struct super_collector *c); /* what died before is forgiven after some of them */
 void super_workers_end(struct super *s);
 void super_kill(struct super_worker *w, const char *why, struct super_job *culprit);
+/* super_backups.c */
+/* What came with a document: its name in staging, and its path. */
+int super_attachments(struct super *s, struct super_job *j,
+                      int (*each)(struct super *s, void *ctx, const char *staged, const char *path), void *ctx);
+int super_backups_hold(struct super *s); /* when there are copies in the group; those that do not fit are done again */
+void super_backups_release(struct super *s);
 /* super_jobs.c */
 struct super_job *super_job_new(struct super *s);
 struct super_job *super_job_find(struct super *s, int64_t key);

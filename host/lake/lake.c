@@ -118,7 +118,7 @@ static int open_parts(struct lake *l, const char *path, bool write, struct fail 
 
 int lake_open(const char *path, bool write, struct lake **out, struct fail *why) {
     struct lake *l = mem_alloc(sizeof *l);
-    l->fd = l->own = -1;
+    l->fd = l->own = l->backups = -1;
     int rc =
         *path ? open_parts(l, path, write, why) : fail_exit(why, TL_INVALID, EXIT_CONFIG, "lake: the path is empty");
     if (rc) {
@@ -138,6 +138,9 @@ void lake_close(struct lake *l) {
     }
     if (l->fd >= 0)
         close(l->fd);
+    if (l->backups >= 0)
+        close(l->backups);
+    buf_free(&l->marked);
     free(l->path);
     free(l->staging);
     free(l);
@@ -321,4 +324,9 @@ int lake_publish(struct lake *l, const char *name, const char *to, struct fail *
     if (!staged_name_ok(l, name))
         return fail_set(why, TL_INVALID, "\"%.200s\" is no name of a staged file", name);
     return lake_move(l, l->own, name, to, why);
+}
+
+void lake_unstage(struct lake *l, const char *name) {
+    if (staged_name_ok(l, name))
+        unlinkat(l->own, name, 0);
 }

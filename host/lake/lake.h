@@ -76,6 +76,7 @@ int lake_sync(struct lake *l, const char *const *names, size_t n, struct fail *w
  * identical target is success (another one: EXIT_DAMAGED), so is a name that is gone when `to` is there. No sync is
  * needed: lake_recover finishes what a crash undoes. */
 int lake_publish(struct lake *l, const char *name, const char *to, struct fail *why);
+void lake_unstage(struct lake *l, const char *name); /* removes it again, when it is not to be published after all */
 /* Removes a closing record of a crawl that was opened again, or a table file whose rows are in another by now: paths
  * below crawls/, items/, l2ts/ and rejects/, nothing else. One that is not there is success. */
 int lake_withdraw(struct lake *l, const char *path, struct fail *why);

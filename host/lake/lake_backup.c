@@ -136,6 +136,21 @@ bool lake_backup_is_copy(const char *path, struct buf *newest) {
 
 /* ---- publishing */
 
+bool lake_backup_is_full(int folder, const char *name) {
+    enum { HEAD = 512 };
+    static const char sign[] = "# v3 git bundle\n";
+    char head[HEAD + 1];
+    AUTO_CLOSE int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : pread(fd, head, HEAD, 0);
+    if (n < (ssize_t)sizeof sign || memcmp(head, sign, 3) != 0 || memcmp(head + 4, sign + 4, sizeof sign - 5) != 0)
+        return fd >= 0; /* no bundle that git made: it builds on nothing */
+    head[n] = '\0';
+    const char *line = head + sizeof sign - 1;
+    while (*line == '@' && (line = strchr(line, '\n'))) /* capabilities stand before what it builds on */
+        line++;
+    return !line || *line != '-';
+}
+
 /* Is there a later copy of this kind, whose name may be there already? */
 static bool is_outdone(struct lake *l, const char *to) {
     AUTO_FREE char *folder = mem_text(to);
@@ -147,9 +162,10 @@ static bool is_outdone(struct lake *l, const char *to) {
     AUTO_CLOSE int fd = openat(l->fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || lake_list(fd, &names))
         return false;
-    for (size_t i = 0; i < names.count && !later; i++) {
-        const char *dot = strrchr(names.name[i], '.');
-        later = !names.folder[i] && dot && strcmp(dot, kind) == 0 && strcmp(names.name[i], own) > 0;
+    for (size_t i = names.count; i > 0 && !later; i--) {
+        const char *name = names.name[i - 1], *dot = strrchr(name, '.');
+        later = !names.folder[i - 1] && dot && strcmp(dot, kind) == 0 && strcmp(name, own) > 0 &&
+                (strcmp(kind, ".bundle") != 0 || lake_backup_is_full(fd, name));
     }
     lake_names_free(&names);
     return later;
@@ -168,26 +184,17 @@ static int second_name(int from, const char *name, const char *to, const char *s
     return symlinkat(file, from, second);
 }
 
-/* What is published says that the copy of this date goes; what a name still leads to stays. Again, after a crash. */
-static int let_go(struct lake *l, const char *to, struct fail *why) {
-    static const char *const kind[] = {"bundle", "zip", "refs"};
-    for (size_t i = 0; i < COUNT_OF(kind); i++) {
-        AUTO_BUF struct buf path = BUF_INIT;
-        buf_printf(&path, "%.*s.%s", (int)(strrchr(to, '.') - to), to, kind[i]);
-        if (is_outdone(l, path.data) && unlinkat(l->fd, path.data, 0) < 0 && errno != ENOENT)
-            return lake_broken(why, "remove", l, path.data);
-    }
-    return TL_OK;
-}
-
 int lake_backup_lead(struct lake *l, int from, const char *name, const char *to, struct fail *why) {
     AUTO_BUF struct buf newest = BUF_INIT, second = BUF_INIT;
     struct stat st;
     if (!lake_backup_is_copy(to, &newest))
         return fail_set(why, TL_INVALID, "\"%.400s\" is no path of a backup", to);
-    if (strcmp(strrchr(to, '.'), LAKE_BACKUP_DROPPED) == 0)
-        return let_go(l, to, why);
-    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || is_outdone(l, to))
+    if (strcmp(strrchr(to, '.'), LAKE_BACKUP_DROPPED) == 0) { /* a mark: what it lets go is removed later */
+        buf_printf(&l->marked, "%.*s\n", (int)(strrchr(to, '/') - to), to);
+        return TL_OK;
+    }
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || is_outdone(l, to) ||
+        (st.st_size && strcmp(strrchr(to, '.'), ".bundle") == 0 && !lake_backup_is_full(from, name)))
         return TL_OK; /* it has its name already, or need not get it */
     if (st.st_size == 0)
         return unlinkat(l->fd, newest.data, 0) < 0 && errno != ENOENT ? lake_broken(why, "remove", l, newest.data)

@@ -2,7 +2,7 @@
  *
  * FOLDER = backups/shard=SHARD/SERVER/aa/bb/cc/dd/OWNER, aa to dd being the first bytes of the SHA-256 of the owner in
  * small letters. A copy is FOLDER/NAME/2026-11-30T02-00-00Z.KIND; it is published once and never changes.
- * FOLDER/NAME.KIND leads to the newest of its kind. */
+ * FOLDER/NAME.KIND leads to the newest of its kind; of bundles, to the newest that builds on no other. */
 #ifndef TROTLINE_LAKE_LAKE_BACKUP_H
 #define TROTLINE_LAKE_LAKE_BACKUP_H
 #include "lake/lake.h"
@@ -26,13 +26,22 @@ int lake_backup_time(struct tl_span date, int64_t *at_us); /* of such a date, wh
 /* Is it the path of a copy? newest, when not NULL, gets the name that leads to it. */
 bool lake_backup_is_copy(const char *path, struct buf *newest);
 
+bool lake_backup_is_full(int folder, const char *name); /* a bundle that builds on no other? */
+
 /* A policy about dated copies: the newest so many, one for each of the last so many weeks and months that have one. */
 struct lake_keep {
     int64_t last, weekly, monthly; /* all 0: everything stays */
 };
-#define LAKE_BACKUP_DROPPED ".dropped" /* DATE.dropped, empty: the copy of that date was let go; publishing it does so */
+#define LAKE_BACKUP_DROPPED ".dropped" /* DATE.dropped, empty: the copy of that date may be removed */
 /* The dates of copies that it can do without once there is one of at_us with that manifest; at most `most`. */
 size_t lake_backup_spare(int folder, const struct lake_keep *keep, int64_t at_us, struct tl_span manifest,
                          char (*out)[LAKE_BACKUP_DATE], size_t most);
 bool lake_backup_let_go(struct lake *l, const char *path); /* was that copy? */
+
+/* Between hold and release no other process publishes or removes copies. What is to be recorded is asked before: does
+ * it fit, or is there another copy of that second, or one gone that it builds on? Release removes what was marked
+ * meanwhile. */
+int lake_backup_hold(struct lake *l, struct fail *why);
+bool lake_backup_fits(struct lake *l, const char *staged, const char *to);
+void lake_backup_release(struct lake *l);
 #endif

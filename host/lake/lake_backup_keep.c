@@ -1,10 +1,18 @@
 /* lake_backup_keep.c - which dated copies of a repository a policy can do without, and letting them go.
  *
- * Invariant: the newest copy stays, and with each that stays all that it builds on, whatever the policy says; a copy
- * whose manifest cannot be read lets nothing go. */
+ * Invariant: the newest copy stays, what a name leads to, and with each that stays all that it builds on, whatever the
+ * policy says; a copy whose manifest cannot be read lets nothing go. Runs choose at their leisure, and several may be
+ * under way: so a choice is only a mark, published with the copy that made it possible. What is marked is removed by
+ * whoever holds the backups, when all that was recorded is in its place, and only if nothing builds on it; what is
+ * recorded is asked before, still holding them, whether all that it builds on is there. A mark whose copy could not go
+ * yet is chosen again with the next copy. */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -19,6 +27,8 @@ struct copy {
     int64_t at_us;
     bool stays;
 };
+
+/* ---- choosing */
 
 static bool base_of(struct tl_span manifest, char out[LAKE_BACKUP_DATE]) {
     static const char key[] = "\n# base ";
@@ -121,4 +131,129 @@ bool lake_backup_let_go(struct lake *l, const char *path) {
         return false;
     buf_printf(&mark, "%.*s" LAKE_BACKUP_DROPPED, (int)(dot - path), path);
     return faccessat(l->fd, mark.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* ---- removing */
+
+static const char *const part_of_copy[] = {"bundle", "zip", "refs", "lfs"};
+
+static bool is_same_file(int a, const char *left, int b, const char *right) {
+    struct stat l, r;
+    return fstatat(a, left, &l, 0) == 0 && fstatat(b, right, &r, 0) == 0 && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
+}
+
+/* Does a name still lead to a part of the copy of that date? */
+static bool is_led_to(struct lake *l, int fd, const char *folder, const char *date) {
+    for (size_t i = 0; i < COUNT_OF(part_of_copy); i++) {
+        AUTO_BUF struct buf path = BUF_INIT, newest = BUF_INIT;
+        buf_printf(&path, "%s/%s.%s", folder, date, part_of_copy[i]);
+        if (lake_backup_is_copy(path.data, &newest) &&
+            is_same_file(fd, path.data + strlen(folder) + 1, l->fd, newest.data))
+            return true;
+    }
+    return false;
+}
+
+static void remove_copy(int fd, const char *date) {
+    char name[LAKE_BACKUP_DATE + 8];
+    for (size_t i = 0; i < COUNT_OF(part_of_copy); i++) {
+        snprintf(name, sizeof name, "%s.%s", date, part_of_copy[i]);
+        unlinkat(fd, name, 0);
+    }
+}
+
+static bool is_built_on(const struct copy *c, size_t n, const char *date) {
+    for (size_t i = 0; i < n; i++)
+        if (c[i].stays && strcmp(c[i].base, date) == 0)
+            return true;
+    return false;
+}
+
+/* The newest first, so that what only a marked copy builds on goes with it. */
+static void sweep(struct lake *l, const char *folder) {
+    struct lake_names names;
+    AUTO_CLOSE int fd = openat(l->fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || lake_list(fd, &names))
+        return;
+    struct copy *c = mem_alloc((names.count + 1) * sizeof *c);
+    size_t n = 0;
+    bool sound = true;
+    for (size_t i = 0; i < names.count && sound; i++) {
+        int64_t at;
+        if (names.folder[i] || lake_backup_time(span_of(names.name[i]), &at) ||
+            strcmp(names.name[i] + LAKE_BACKUP_DATE - 1, ".bundle") != 0)
+            continue;
+        sound = add(&c[n], names.name[i], at) && read_base(fd, &c[n]);
+        c[n++].stays = true;
+    }
+    for (size_t i = n; i > 0 && sound; i--) {
+        char mark[LAKE_BACKUP_DATE + sizeof LAKE_BACKUP_DROPPED];
+        snprintf(mark, sizeof mark, "%s" LAKE_BACKUP_DROPPED, c[i - 1].date);
+        if (faccessat(fd, mark, F_OK, AT_SYMLINK_NOFOLLOW) == 0 && !is_built_on(c, n, c[i - 1].date) &&
+            !is_led_to(l, fd, folder, c[i - 1].date)) {
+            remove_copy(fd, c[i - 1].date);
+            c[i - 1].stays = false;
+        }
+    }
+    free(c);
+    lake_names_free(&names);
+}
+
+/* What the dead have recorded and not published may build on anything: recovery comes first. */
+static bool left_by_the_dead(struct lake *l) {
+    struct lake_names owners = {0};
+    bool found = false;
+    AUTO_CLOSE int root = openat(l->fd, LAKE_STAGING, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (root < 0 || lake_list(root, &owners))
+        return root >= 0;
+    for (size_t i = 0; i < owners.count && !found; i++)
+        found = owners.folder[i] && !lake_owner_alive(l, owners.name[i]);
+    lake_names_free(&owners);
+    return found;
+}
+
+int lake_backup_hold(struct lake *l, struct fail *why) {
+    if (l->backups >= 0)
+        return TL_OK;
+    if (mkdirat(l->fd, LAKE_BACKUPS, 0755) < 0 && errno != EEXIST)
+        return lake_broken(why, "make", l, LAKE_BACKUPS);
+    l->backups = openat(l->fd, LAKE_BACKUPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (l->backups < 0)
+        return lake_broken(why, "open", l, LAKE_BACKUPS);
+    while (flock(l->backups, LOCK_EX) < 0)
+        if (errno != EINTR)
+            return lake_broken(why, "lock", l, LAKE_BACKUPS);
+    return TL_OK;
+}
+
+bool lake_backup_fits(struct lake *l, const char *staged, const char *to) {
+    struct copy c = {0};
+    char head[HEAD_MOST];
+    const char *kind = strrchr(to, '.');
+    if (!lake_backup_is_copy(to, NULL) || strcmp(kind, LAKE_BACKUP_DROPPED) == 0)
+        return true;
+    if (faccessat(l->fd, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return false;
+    if (strcmp(kind, ".refs") != 0)
+        return true;
+    AUTO_CLOSE int fd = openat(l->own, staged, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    AUTO_BUF struct buf base = BUF_INIT;
+    if (n < 0 || !base_of((struct tl_span){head, (size_t)n}, c.base) || !c.base[0])
+        return true;
+    buf_printf(&base, "%.*s/%s.bundle", (int)(strrchr(to, '/') - to), to, c.base);
+    return faccessat(l->fd, base.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void lake_backup_release(struct lake *l) {
+    if (l->backups >= 0 && l->marked.len && !left_by_the_dead(l))
+        for (char *line = l->marked.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            if (strncmp(end + 1, line, strlen(line)) != 0 || end[1 + strlen(line)] != '\n') /* each once, mostly */
+                sweep(l, line);
+        }
+    buf_reset(&l->marked);
+    if (l->backups >= 0)
+        close(l->backups);
+    l->backups = -1;
 }

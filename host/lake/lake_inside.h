@@ -16,6 +16,8 @@ struct lake {
     bool no_rename; /* this file system has no RENAME_NOREPLACE: link and unlink */
     bool rooted;    /* a syncfs has made the staging folder itself durable */
     int slow_left;  /* batches for which syncfs is not tried */
+    int backups;    /* the folder of backups, flocked while it is held; else -1 */
+    struct buf marked; /* folders of copies in which a mark was published: lines */
 };
 
 /* A failure of the disk at l->path/name (l may be NULL: name stands alone), from errno: EXIT_DISK, TL_FAILED. */

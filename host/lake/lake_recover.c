@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "lake/lake_backup.h"
 #include "lake/lake_inside.h"
 
 struct recovery {
@@ -71,9 +73,12 @@ int lake_recover(struct lake *l, int (*known)(void *ctx, const char *name, struc
         rc = lake_broken(why, "list", l, LAKE_STAGING);
     else if (root < 0 && errno != ENOENT)
         rc = lake_broken(why, "open", l, LAKE_STAGING);
+    if (!rc && owners.count > 1 && faccessat(l->fd, LAKE_BACKUPS, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        rc = lake_backup_hold(l, why);
     for (size_t i = 0; i < owners.count && !rc; i++)
         if (owners.folder[i] && strcmp(owners.name[i], l->owner) != 0)
             rc = recover_folder(&r, root, owners.name[i]);
+    lake_backup_release(l);
     lake_names_free(&owners);
     buf_free(&r.to);
     if (moved)

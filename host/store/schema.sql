@@ -430,17 +430,22 @@ CREATE VIEW documents AS SELECT
     d.bytes, AT(d.collected_us) AS collected_at, d.attachments
 FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root JOIN folder f ON f.key = d.folder;
 
--- Copies of repositories (backups/shard=/SERVER/aa/bb/cc/dd/OWNER/NAME/DATE.KIND); one of no bytes says that its kind has ended.
-CREATE VIEW backups AS SELECT
+-- Copies of repositories (backups/shard=/SERVER/aa/bb/cc/dd/OWNER/NAME/DATE.KIND) that were not let go; one of no bytes says that its
+-- kind has ended. DATE.dropped lets bundle, zip and refs of that date go.
+CREATE VIEW backups AS WITH file AS (
+    SELECT '["' || replace(a.value ->> 'path', '/', '","') || '"]' AS place, a.value ->> 'name' AS called,
+        a.value ->> 'bytes' AS bytes, a.value ->> 'path' AS path, a.value ->> 'sha256' AS sha256, d.result_id, r.run_id,
+        o.run_id AS root_id
+    FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.attachments) a
+    WHERE d.attachments LIKE '%"backups/%' AND a.value ->> 'path' LIKE 'backups/%')
+SELECT
     x.place ->> 2 AS server, x.place ->> 7 AS owner, substr(x.called, instr(x.called, ' of ') + 4) AS name,
     substr(x.called, 1, instr(x.called, ' of ') - 1) AS kind,
     substr(x.place ->> 9, 1, 13) || ':' || substr(x.place ->> 9, 15, 2) || ':' || substr(x.place ->> 9, 18, 3) AS at,
     x.bytes, x.path, x.sha256, substr(x.place ->> 1, 7) AS shard, x.result_id, x.run_id, x.root_id
-FROM (SELECT '["' || replace(a.value ->> 'path', '/', '","') || '"]' AS place, a.value ->> 'name' AS called,
-        a.value ->> 'bytes' AS bytes, a.value ->> 'path' AS path, a.value ->> 'sha256' AS sha256, d.result_id, r.run_id,
-        o.run_id AS root_id
-    FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.attachments) a
-    WHERE d.attachments LIKE '%"backups/%' AND a.value ->> 'path' LIKE 'backups/%') x;
+FROM file x
+WHERE x.path NOT LIKE '%.dropped' AND (x.path LIKE '%.error' OR rtrim(x.path, 'abcdefghijklmnopqrstuvwxyz') NOT IN (
+    SELECT rtrim(f.path, 'abcdefghijklmnopqrstuvwxyz') FROM file f WHERE f.path LIKE '%.dropped'));
 
 CREATE VIEW datasets AS SELECT
     d.result_id, r.run_id, o.run_id AS root_id, j.key AS ordinal, j.value ->> 0 AS name, j.value ->> 1 AS type,

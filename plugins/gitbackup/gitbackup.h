@@ -73,6 +73,7 @@ struct outcome {
     struct text changed, submodules, pointers; /* JSON, without the brackets */
 };
 int outcome_fail(struct tl_run *run, struct outcome *o, const char *class, int rc, const char *said);
+int outcome_add_dropped(struct tl_run *run, struct outcome *o, const struct tl_list *more); /* of its wiki */
 int outcome_put(struct tl_run *run, const struct repository *r, const struct outcome *o);
 int outcome_error_file(struct tl_run *run, const struct repository *r, const struct outcome *o, int64_t at_us);
 

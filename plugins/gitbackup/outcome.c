@@ -40,6 +40,18 @@ static void put_file(struct text *t, const char *key, const struct tl_backup *b,
     text_word(t, text_format(t->run, ",\"bytes\":%lld,\"sha256\":\"%s\"%s}", (long long)b->bytes, b->sha256, more));
 }
 
+int outcome_add_dropped(struct tl_run *run, struct outcome *o, const struct tl_list *more) {
+    const char **both = more->count ? tl_alloc(run, (o->dropped.count + more->count) * sizeof *both) : NULL;
+    if (!more->count)
+        return TL_OK;
+    if (!both)
+        return tl_fail(run, TL_FAILED, "the run's memory is used up");
+    for (size_t i = 0; i < o->dropped.count + more->count; i++)
+        both[i] = i < o->dropped.count ? o->dropped.item[i] : more->item[i - o->dropped.count];
+    o->dropped = (struct tl_list){.item = both, .count = o->dropped.count + more->count};
+    return TL_OK;
+}
+
 int outcome_put(struct tl_run *run, const struct repository *r, const struct outcome *o) {
     struct text t = {.run = run};
     text_word(&t, "{\"status\":");

@@ -336,8 +336,9 @@ static int carry_out(struct work *w, struct tl_run *run, const struct args *a, c
 }
 
 /* A wiki that is promised need not be there: until its first page is written, none is. */
-static int wiki_of(struct tl_run *run, const struct args *a, const struct repository *r, const char **status,
+static int wiki_of(struct tl_run *run, const struct args *a, const struct repository *r, struct outcome *of,
                    bool *failed) {
+    const char **status = &of->wiki;
     struct repository wiki = source_wiki(run, r);
     struct work w;
     if (!wiki.name || !wiki.full_name || !wiki.clone_url)
@@ -360,7 +361,7 @@ static int wiki_of(struct tl_run *run, const struct args *a, const struct reposi
         rc = outcome_error_file(run, &wiki, &w.o, w.at_us);
     else if (!rc && *status && strcmp(*status, "absent") != 0)
         rc = end_of(&w, "error");
-    return rc;
+    return rc ? rc : outcome_add_dropped(run, of, &w.o.dropped);
 }
 
 int repository_back_up(struct tl_run *run, const struct args *a, const struct repository *r) {
@@ -368,7 +369,7 @@ int repository_back_up(struct tl_run *run, const struct args *a, const struct re
     bool wiki_failed = false;
     int rc = carry_out(&w, run, a, r);
     if (!rc && a->wiki && r->has_wiki && !w.o.class && strcmp(w.o.status, "too_big") != 0)
-        rc = wiki_of(run, a, r, &w.o.wiki, &wiki_failed);
+        rc = wiki_of(run, a, r, &w.o, &wiki_failed);
     if (!rc && !w.o.wiki)
         w.o.wiki = "absent";
     if (!rc)

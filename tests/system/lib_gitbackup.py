@@ -1,0 +1,185 @@
+"""lib_gitbackup.py - repositories, a small API of GitHub's shape that lists them, `git http-backend` that serves them, and a
+world that backs them up."""
+import http.server
+import sys
+import threading
+import urllib.parse
+
+sys.dont_write_bytecode = True
+from lib import *  # noqa: E402
+
+GIT_ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, "GIT_CONFIG_NOSYSTEM": "1",
+           "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_CONFIG_COUNT": "1",
+           "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+PERSON = "A U Thor <a@example.org> 1700000000 +0000"
+TOKEN = "ghp_0123456789abcdefABCDEFghijklmnopqrst"
+
+
+def git(*args, stdin=None, check=True):
+    p = subprocess.run(["git", *map(str, args)], input=stdin, capture_output=True, env=GIT_ENV, timeout=PATIENCE)
+    if check and p.returncode:
+        raise RuntimeError(f"git {args}: {p.stderr.decode('utf-8', 'replace')}")
+    return p.stdout.decode("utf-8", "surrogateescape") if check else p
+
+
+def refs(path):
+    return git("-C", path, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+
+
+class Repo:
+    """A source; commit() writes one commit of whole trees onto a ref."""
+
+    def __init__(self, hub, name, head="refs/heads/main"):
+        self.path = hub.repos / f"{name}.git"
+        git("init", "-q", "--bare", self.path)
+        git("-C", self.path, "symbolic-ref", "HEAD", head)
+
+    def commit(self, tree, ref="refs/heads/main", onto=True, extra=""):
+        lines = [f"commit {ref}\ncommitter {PERSON}\ndata 2\nc\n\n"]
+        if onto and git("-C", self.path, "rev-parse", "--verify", "-q", ref, check=False).returncode == 0:
+            lines.append(f"from {ref}^0\n")
+        elif not onto:
+            lines.insert(0, f"reset {ref}\n")
+        lines.append("deleteall\n")
+        for path, text in tree.items():
+            if isinstance(text, tuple):
+                lines.append(f"M 160000 {text[0]} {path}\n")
+            else:
+                lines.append(f"M 100644 inline {path}\ndata {len(text.encode())}\n{text}\n")
+        git("-C", self.path, "fast-import", "--quiet", "--force", stdin=("".join(lines) + extra).encode())
+        return git("-C", self.path, "rev-parse", ref).strip()
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, body, *headers):
+        body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for k, v in (("Content-Type", "application/json"), *headers, ("Content-Length", str(len(body)))):
+            self.send_header(k, v)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def backend(self, path, query):
+        hub = self.server.hub
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if (self.headers.get("Transfer-Encoding") or "").lower() == "chunked":
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        if self.command == "POST" and hub.gate:
+            hub.reached.set()
+            hub.gate.wait(PATIENCE)
+        env = {**GIT_ENV, "GIT_PROJECT_ROOT": str(hub.repos), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
+               "QUERY_STRING": query, "REQUEST_METHOD": self.command, "REMOTE_ADDR": "127.0.0.1",
+               "CONTENT_TYPE": self.headers.get("Content-Type") or "", "CONTENT_LENGTH": str(len(body)),
+               "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding") or "",
+               "GIT_PROTOCOL": self.headers.get("Git-Protocol") or ""}
+        p = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env=env, timeout=PATIENCE)
+        head, _, rest = p.stdout.partition(b"\r\n\r\n")
+        headers = [tuple(h.decode().split(": ", 1)) for h in head.split(b"\r\n") if b": " in h]
+        status = next((int(v.split()[0]) for k, v in headers if k == "Status"), 200)
+        self.send_response(status)
+        for k, v in headers:
+            if k not in ("Status", "Content-Length"):
+                self.send_header(k, v)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest)
+
+    def do_GET(self):
+        hub = self.server.hub
+        path, _, query = self.path.partition("?")
+        path = urllib.parse.unquote(path)
+        hub.seen.append((self.command, self.path, self.headers.get("Authorization")))
+        part = path.strip("/").split("/")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            if hub.private and TOKEN not in (self.headers.get("Authorization") or "") and not (
+                    self.headers.get("Authorization") or "").startswith("Basic "):
+                return self.answer(401, {"message": "Requires authentication"}, ("WWW-Authenticate", 'Basic realm="git"'))
+            if part[0] == "git":
+                name = "/".join(part[1:3])
+                if name in hub.blocked:
+                    return self.answer(451, b"Repository unavailable due to DMCA takedown.\n")
+                return self.backend("/" + "/".join(part[1:]), query)
+            if part[0] == "users" and part[2:] == ["repos"] and part[1].lower() in hub.lists:
+                every, at = hub.lists[part[1].lower()], int(urllib.parse.parse_qs(query).get("cursor", ["0"])[0])
+                more = [("Link", f'<{hub.base}{path}?cursor={at + hub.step}>; rel="next"')] if at + hub.step < len(every) else []
+                return self.answer(200, every[at:at + hub.step], *more)
+            if part[0] == "repos" and "/".join(part[1:]) in hub.pages:
+                status, value = hub.pages["/".join(part[1:])]
+                return self.answer(status, value)
+            self.answer(404, {"message": "Not Found"})
+
+    do_POST = do_GET
+
+
+class Farm:
+    """Repositories, their server, and a world that backs them up."""
+    made = 0
+
+    def __init__(self, config="", step=3, plugins=("gitbackup",)):
+        Farm.made += 1
+        self.repos = TMP / f"sources-{Farm.made}"
+        self.repos.mkdir()
+        self.lists, self.pages, self.seen, self.blocked = {}, {}, [], set()
+        self.step, self.gate, self.reached, self.private = step, None, threading.Event(), False
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+        self.server.daemon_threads, self.server.hub = True, self
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.w = World(plugins=plugins, config=config)
+
+    def entry(self, login, name, number, **more):
+        return {"id": number, "name": name, "full_name": f"{login}/{name}", "owner": {"login": login}, "size": 1, "fork": False,
+                "archived": False, "has_wiki": False, "clone_url": f"{self.base}/git/{urllib.parse.quote(login)}/{urllib.parse.quote(name)}.git", **more}
+
+    def add(self, login, name, number, head="refs/heads/main", source=True, **more):
+        self.lists.setdefault(login.lower(), []).append(self.entry(login, name, number, **more))
+        return Repo(self, f"{login}/{name}", head) if source else None
+
+    def line(self, login, **more):
+        return {"collector": "gitbackup", "args": {"login": login, "api": self.base, **more}}
+
+    def go(self, *lines, env=None, **more):
+        time.sleep(1.05 - time.time() % 1 if more.pop("apart", False) else 0)
+        lines = [self.line(x, **more) if isinstance(x, str) else x for x in lines]
+        return self.w.tl("run", self.w.crawl("backup", *lines, leash="{depth: 3, hosts: [127.0.0.1]}"), env=env)
+
+    def told(self, root):
+        """{full_name: what its element says}"""
+        found = {}
+        for d in self.w.documents(root):
+            s = d.dataset("repositories")
+            for e in (s or {}).get("key_values", {}).values():
+                found[e["data"]["repo"]["full_name"]] = e["data"]
+        return found
+
+    def folder(self, login, shard="*", server="github.com"):
+        digest = hashlib.sha256(login.lower().encode()).hexdigest()
+        found = list(self.w.lake.glob(f"backups/shard={shard}/{server}/{'/'.join(digest[i:i + 2] for i in (0, 2, 4, 6))}/{login}"))
+        return found[0] if found else None
+
+    def clone(self, bundle):
+        to = Path(tempfile.mkdtemp(dir=TMP)) / "c"
+        alone = shutil.copy(bundle, to.parent / "b")  # of x.bundle git would rather take x.bundle.bundle
+        p = git("clone", "-q", "--mirror", alone, to, check=False)
+        return to if p.returncode == 0 else p.stderr.decode()
+
+    def restore(self, name, *more):
+        to = Path(tempfile.mkdtemp(dir=TMP)) / "r"
+        r = self.w.tl("restore", *more, name, to)
+        return r, to
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def digest(lines):
+    return hashlib.sha256("".join(x + "\n" for x in sorted(lines)).encode()).hexdigest()
