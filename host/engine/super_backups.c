@@ -3,8 +3,8 @@
  * Several runs, and several crawls, may be at one repository at once. Whoever commits copies holds the lake's backups
  * from before the transaction until they are in their places; a run whose copy no longer fits by then (lake_backup.h)
  * is done again, and sees what the others have left. */
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fault.h"
 #include "base/json.h"
@@ -55,7 +55,7 @@ static int take(struct super *s, void *ctx, const char *staged, const char *path
     return TL_OK;
 }
 
-static int discard(struct super *s, void *ctx, const char *staged, const char *path) {
+static int unstage(struct super *s, void *ctx, const char *staged, const char *path) {
     (void)ctx;
     (void)path;
     lake_unstage(s->lake, staged);
@@ -75,9 +75,11 @@ int super_backups_hold(struct super *s) {
             super_attachments(s, j, take, &taken);
             continue;
         }
-        char id[UUID_TEXT];
+        char id[UUID_TEXT], name[64];
         log_info("run %s is done again: another has backed up the same meanwhile", uuid_text(&j->run_id, id));
-        super_attachments(s, j, discard, NULL);
+        super_attachments(s, j, unstage, NULL);
+        snprintf(name, sizeof name, "%s.part", uuid_text(&j->result_id, id));
+        lake_unstage(s->lake, name);
         j->status = TL_RETRY;
         j->again = true;
     }

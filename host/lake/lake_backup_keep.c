@@ -139,7 +139,8 @@ static const char *const part_of_copy[] = {"bundle", "zip", "refs", "lfs"};
 
 static bool is_same_file(int a, const char *left, int b, const char *right) {
     struct stat l, r;
-    return fstatat(a, left, &l, 0) == 0 && fstatat(b, right, &r, 0) == 0 && l.st_dev == r.st_dev && l.st_ino == r.st_ino;
+    return fstatat(a, left, &l, 0) == 0 && fstatat(b, right, &r, 0) == 0 && l.st_dev == r.st_dev &&
+           l.st_ino == r.st_ino;
 }
 
 /* Does a name still lead to a part of the copy of that date? */

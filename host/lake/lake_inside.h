@@ -13,10 +13,10 @@ struct lake {
     int fd;        /* the lake */
     int own;       /* our staging folder, flocked; -1 when opened for reading */
     char owner[UUID_TEXT];
-    bool no_rename; /* this file system has no RENAME_NOREPLACE: link and unlink */
-    bool rooted;    /* a syncfs has made the staging folder itself durable */
-    int slow_left;  /* batches for which syncfs is not tried */
-    int backups;    /* the folder of backups, flocked while it is held; else -1 */
+    bool no_rename;    /* this file system has no RENAME_NOREPLACE: link and unlink */
+    bool rooted;       /* a syncfs has made the staging folder itself durable */
+    int slow_left;     /* batches for which syncfs is not tried */
+    int backups;       /* the folder of backups, flocked while it is held; else -1 */
     struct buf marked; /* folders of copies in which a mark was published: lines */
 };
 

@@ -95,13 +95,17 @@ static void test_what_is_no_copy(void **state) {
 
 /* ---- publishing */
 
-static void put(struct lake *l, const char *bytes, int64_t at_us) {
-    const struct lake_backup b = {"s", "github.com", "o", "r", "bundle", at_us};
+static void put_kind(struct lake *l, const char *kind, const char *bytes, int64_t at_us) {
+    const struct lake_backup b = {"s", "github.com", "o", "r", kind, at_us};
     AUTO_BUF struct buf to = BUF_INIT;
     struct fail why = FAIL_INIT;
     lake_backup_copy(&to, &b);
     assert_int_equal(lake_stage(l, "id=bundle.part", span_of(bytes), &why), TL_OK);
     assert_int_equal(lake_publish(l, "id=bundle.part", to.data, &why), TL_OK);
+}
+
+static void put(struct lake *l, const char *bytes, int64_t at_us) {
+    put_kind(l, "bundle", bytes, at_us);
 }
 
 static void newest_is(struct lake *l, const char *bytes) {
@@ -152,6 +156,126 @@ static void test_publishing(void **state) {
     assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+/* Heads as git writes them: capabilities, what it builds on, refs. */
+#define OID "0123456789012345678901234567890123456789"
+static const char full[] = "# v2 git bundle\n" OID " refs/heads/main\n\nPACK",
+                  part[] = "# v2 git bundle\n-" OID " c\n" OID " refs/heads/main\n\nPACK",
+                  full_256[] = "# v3 git bundle\n@object-format=sha256\n" OID OID " refs/heads/main\n\nPACK",
+                  part_256[] = "# v3 git bundle\n@object-format=sha256\n-" OID OID " c\n\nPACK";
+
+static void test_whole_bundles(void **state) {
+    static const struct {
+        const char *bytes;
+        bool whole;
+    } cases[] = {{full, true},      {part, false},           {full_256, true},
+                 {part_256, false}, {"no bundle\n-x", true}, {"# v2 git bundle\n-", false},
+                 {"", true}};
+    enum { DAY = 86400 };
+    char folder[] = "/tmp/trotline-backup-XXXXXX";
+    struct lake *l;
+    struct fail why = FAIL_INIT;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(lake_open(folder, true, &l, &why), TL_OK);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char name[] = "a";
+        name[0] = (char)('a' + i);
+        assert_int_equal(lake_write(l->fd, name, span_of(cases[i].bytes), &why), TL_OK);
+        assert_int_equal(lake_backup_is_full(l->fd, name), cases[i].whole);
+    }
+    assert_false(lake_backup_is_full(l->fd, "none"));
+    put(l, full, time_seconds_us(DAY));
+    put(l, part, time_seconds_us(2 * DAY));
+    newest_is(l, full);
+    put(l, part_256, time_seconds_us(3 * DAY));
+    newest_is(l, full);
+    put(l, full_256, time_seconds_us(4 * DAY));
+    newest_is(l, full_256);
+    put(l, part, time_seconds_us(5 * DAY));
+    newest_is(l, full_256);
+    lake_close(l);
+    assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static bool is_there(struct lake *l, const char *kind, int day) {
+    enum { DAY = 86400 };
+    const struct lake_backup b = {"s", "github.com", "o", "r", kind, time_seconds_us(day * (int64_t)DAY)};
+    AUTO_BUF struct buf path = BUF_INIT;
+    lake_backup_copy(&path, &b);
+    return faccessat(l->fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void mark(struct lake *l, int day) {
+    enum { DAY = 86400 };
+    put_kind(l, "dropped", "", time_seconds_us(day * (int64_t)DAY));
+}
+
+static bool fits(struct lake *l, const char *manifest, int day) {
+    enum { DAY = 86400 };
+    const struct lake_backup b = {"s", "github.com", "o", "r", "refs", time_seconds_us(day * (int64_t)DAY)};
+    AUTO_BUF struct buf path = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    lake_backup_copy(&path, &b);
+    assert_int_equal(lake_stage(l, "id=refs.part", span_of(manifest), &why), TL_OK);
+    bool answer = lake_backup_fits(l, "id=refs.part", path.data);
+    lake_unstage(l, "id=refs.part");
+    assert_int_not_equal(faccessat(l->own, "id=refs.part", F_OK, 0), 0);
+    return answer;
+}
+
+/* 1970-01-02 is a whole copy, on which that of the 3rd builds, and on that the one of the 4th; the 5th is whole. */
+static void test_removing(void **state) {
+    enum { DAY = 86400 };
+    char folder[] = "/tmp/trotline-backup-XXXXXX";
+    struct lake *l, *dead;
+    struct fail why = FAIL_INIT;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(lake_open(folder, true, &l, &why), TL_OK);
+    for (int day = 1; day <= 3; day++) {
+        char refs[80];
+        snprintf(refs, sizeof refs, "# refs\n%s%.*s%s", day > 1 ? "# base 1970-01-0" : "", day > 1,
+                 day == 2 ? "2" : "3", day > 1 ? "T00-00-00Z 1\n" : "");
+        put(l, day > 1 ? part : full, time_seconds_us(day * DAY));
+        put_kind(l, "refs", refs, time_seconds_us(day * DAY));
+        put_kind(l, "zip", "z", time_seconds_us(day * DAY));
+    }
+    assert_int_equal(lake_backup_hold(l, &why), TL_OK);
+    mark(l, 1);
+    mark(l, 2);
+    lake_backup_release(l);
+    assert_true(is_there(l, "bundle", 1) && is_there(l, "refs", 2) &&
+                is_there(l, "zip", 2)); /* the 4th builds on both */
+    assert_true(fits(l, "# refs\n# base 1970-01-03T00-00-00Z 1\n", 4));
+    assert_false(fits(l, "# refs\n", 3)); /* there is one of that second */
+    put(l, full_256, time_seconds_us(4 * DAY));
+    put_kind(l, "refs", "# refs\n", time_seconds_us(4 * DAY));
+    put_kind(l, "zip", "z", time_seconds_us(4 * DAY));
+    mark(l, 3); /* by nobody who holds them: kept for later */
+    lake_backup_release(l);
+    assert_true(is_there(l, "bundle", 3));
+    assert_int_equal(lake_open(folder, true, &dead, &why), TL_OK);
+    assert_int_equal(lake_stage(dead, "id=x.part", span_of("x"), &why), TL_OK);
+    AUTO_FREE char *left = mem_text(lake_staging(dead));
+    lake_close(dead);
+    for (int recovered = 0; recovered < 2; recovered++) {
+        assert_int_equal(lake_backup_hold(l, &why), TL_OK);
+        mark(l, 3);
+        mark(l, 4); /* the newest, to which its names lead */
+        lake_backup_release(l);
+        for (int day = 1; day <= 3; day++) /* while the dead may have left what builds on them, nothing goes */
+            assert_int_equal(is_there(l, "bundle", day) + is_there(l, "refs", day) + is_there(l, "zip", day),
+                             recovered ? 0 : 3);
+        assert_true(is_there(l, "bundle", 4) && is_there(l, "refs", 4));
+        if (!recovered)
+            assert_int_equal(nftw(left, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    }
+    assert_false(fits(l, "# refs\n# base 1970-01-03T00-00-00Z 1\n", 6));
+    newest_is(l, full_256);
+    lake_close(l);
+    assert_int_equal(nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 /* 2026-11-30 is a Monday, of the ISO week 49. */
 static void test_keeping(void **state) {
     static const struct {
@@ -193,9 +317,10 @@ static void test_keeping(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeping), cmocka_unit_test(test_paths),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keeping),      cmocka_unit_test(test_paths),
                                        cmocka_unit_test(test_newest_names), cmocka_unit_test(test_what_is_no_copy),
-                                       cmocka_unit_test(test_publishing)};
+                                       cmocka_unit_test(test_publishing),   cmocka_unit_test(test_whole_bundles),
+                                       cmocka_unit_test(test_removing)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests_name("lake_backup", tests, NULL, NULL);
 }
