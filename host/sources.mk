@@ -124,6 +124,8 @@ host_libhost_a_SOURCES += \
 	host/lake/lake_path.c \
 	host/lake/lake_read.c \
 	host/lake/lake_recover.c \
+	host/lake/lake_tracked.c \
+	host/lake/lake_tracked.h \
 	host/lake/lake_withdraw.c \
 	host/convert/avro.h \
 	host/convert/avro_inside.h \
@@ -346,6 +348,8 @@ host_libhost_a_SOURCES += \
 	host/engine/targets_promote.c \
 	host/engine/tracker.c \
 	host/engine/tracker.h \
+	host/engine/tracker_record.c \
+	host/engine/tracker_record.h \
 	host/engine/tracker_redis.c \
 	host/engine/tracker_redis.h \
 	host/engine/verify.c \

@@ -54,16 +54,19 @@ static int rebuild(struct cmd_open *o, const struct cmd_globals *g, const char *
         return EXIT_DISK;
     if (rc)
         return cmd_fail(&why, EXIT_INTERNAL);
-    char elapsed[TIME_TEXT];
+    char elapsed[TIME_TEXT], tracked[64] = "";
+    if (sums.tracked)
+        snprintf(tracked, sizeof tracked, ", %lld tracked name%s", (long long)sums.tracked, print_s(sums.tracked));
     time_duration_text(time_mono_us() - start, elapsed);
     if (!g->quiet || sums.problems)
-        log_closing("rebuild: %lld crawl%s with %lld run%s, %lld document%s and %lld table file%s restored into %s in "
-                    "%s; %lld damaged "
-                    "record%s, %lld crawl%s cannot be restored; look with: trotline ls",
-                    (long long)sums.crawls, print_s(sums.crawls), (long long)sums.runs, print_s(sums.runs),
-                    (long long)sums.documents, print_s(sums.documents), (long long)sums.tables, print_s(sums.tables),
-                    catalog, elapsed, (long long)sums.problems, print_s(sums.problems), (long long)sums.unrecorded,
-                    print_s(sums.unrecorded));
+        log_closing(
+            "rebuild: %lld crawl%s with %lld run%s, %lld document%s and %lld table file%s%s restored into %s in "
+            "%s; %lld damaged "
+            "record%s, %lld crawl%s cannot be restored; look with: trotline ls",
+            (long long)sums.crawls, print_s(sums.crawls), (long long)sums.runs, print_s(sums.runs),
+            (long long)sums.documents, print_s(sums.documents), (long long)sums.tables, print_s(sums.tables), tracked,
+            catalog, elapsed, (long long)sums.problems, print_s(sums.problems), (long long)sums.unrecorded,
+            print_s(sums.unrecorded));
     return sums.problems ? EXIT_DAMAGED : EXIT_DONE;
 }
 

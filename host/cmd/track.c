@@ -173,10 +173,11 @@ static int carry_out(struct track *t, const struct cmd_globals *g, int argc, cha
                          verbs[v].most == 0   ? "no name"
                          : verbs[v].most == 1 ? "one name"
                                               : "names");
-    int code = cmd_open(&t->open, g, CMD_STORE_WRITE, NULL, 0);
+    bool records = v == 0 || v == 3;
+    int code = cmd_open(&t->open, g, CMD_STORE_WRITE | (records ? CMD_LAKE_WRITE : 0), NULL, 0);
     if (code)
         return code;
-    if (tracker_open(&t->open.config, t->open.store, &t->tracker, &why))
+    if (tracker_open(&t->open.config, t->open.store, t->open.lake, &t->tracker, &why))
         return cmd_fail(&why, EXIT_INTERNAL);
     switch (v) {
     case 0:

@@ -13,6 +13,8 @@
 
 #include "base/mem.h"
 #include "engine/rebuild_tables.h"
+#include "engine/tracker_record.h"
+#include "lake/lake_tracked.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -185,6 +187,22 @@ static int tables_of_later(struct rebuild *r) {
     return rc < 0 ? rc : 0;
 }
 
+static int each_tracked(void *ctx, const char *path, int64_t bytes, unsigned mode) {
+    struct rebuild *r = ctx;
+    struct fail why = FAIL_INIT;
+    (void)bytes;
+    (void)mode;
+    int rc = tracker_record_read(r->l, r->s, path, &why);
+    if (rc && why.exit_code == EXIT_DISK) {
+        *r->why = why;
+        return rc;
+    }
+    r->sums->tracked += rc == TL_OK;
+    if (rc)
+        damaged(r, path, &why);
+    return 0;
+}
+
 /* ---- documents of crawls that have none */
 
 static void leave_root(struct rebuild *r) {
@@ -268,6 +286,8 @@ static int fill(struct rebuild *r, const char *where, const char *catalog) {
     rc = rc ? rc : late;
     if (!rc)
         rc = rebuild_tables_end(r->s, r->l, r->why);
+    if (!rc)
+        rc = lake_walk(r->l, LAKE_TRACKED, each_tracked, r, r->why);
     r->count = -1;
     if (!rc)
         rc = lake_walk(r->l, "documents", each_document, r, r->why);

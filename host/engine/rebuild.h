@@ -20,7 +20,8 @@ struct rebuild_events {
 };
 struct rebuild_sums {
     int64_t crawls, runs, documents, problems, unrecorded;
-    int64_t tables; /* table files that records name */
+    int64_t tables;  /* table files that records name */
+    int64_t tracked; /* names that are backed up again and again */
 };
 /* `catalog` must not be there, or hold no crawl (TL_INVALID, EXIT_USAGE). One that is not there appears whole, at the
  * end. Damaged records are counted as problems; a negative status means that nothing could be rebuilt. */

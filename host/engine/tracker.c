@@ -8,12 +8,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/tracker_record.h"
 #include "engine/tracker_redis.h"
 
 enum { STRANGE_MOST = 100 };
 
 struct tracker {
     struct store *store;
+    struct lake *lake;           /* NULL: nothing is written */
     struct tracker_redis *redis; /* NULL: the catalog does it all */
 };
 
@@ -77,10 +79,11 @@ static int fill(struct tracker *t, struct fail *why) {
     return rc;
 }
 
-int tracker_open(const struct config *c, struct store *s, struct tracker **out, struct fail *why) {
+int tracker_open(const struct config *c, struct store *s, struct lake *l, struct tracker **out, struct fail *why) {
     struct tracker *t = mem_alloc(sizeof *t);
     int rc = TL_OK;
     t->store = s;
+    t->lake = l;
     if (strcmp(c->tracked_backend, "catalog") != 0 && !(rc = tracker_redis_open(c->tracked_backend, &t->redis, why)))
         rc = fill(t, why);
     if (rc) {
@@ -103,6 +106,8 @@ void tracker_close(struct tracker *t) {
 int tracker_add(struct tracker *t, const char *name, bool *added, struct fail *why) {
     bool there;
     int rc = store_track_add(t->store, name, added, why);
+    if (!rc && t->lake)
+        rc = tracker_record_write(t->lake, t->store, name, why);
     return rc || !t->redis ? rc : tracker_redis_add(t->redis, name, -1, &there, why);
 }
 
@@ -146,10 +151,11 @@ int tracker_renew(struct tracker *t, const char *name, int64_t token, int64_t tt
 }
 
 int tracker_complete(struct tracker *t, const char *name, int64_t token, const char *error, struct fail *why) {
-    if (!t->redis)
-        return store_track_complete(t->store, name, token, error, why);
-    int rc = tracker_redis_complete(t->redis, name, token, why);
-    return rc ? rc : store_track_note(t->store, name, error, why);
+    int rc = t->redis ? tracker_redis_complete(t->redis, name, token, why)
+                      : store_track_complete(t->store, name, token, error, why);
+    if (!rc && t->redis)
+        rc = store_track_note(t->store, name, error, why);
+    return rc || !t->lake ? rc : tracker_record_write(t->lake, t->store, name, why);
 }
 
 bool tracker_is_remote(const struct tracker *t) {

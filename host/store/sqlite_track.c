@@ -55,6 +55,18 @@ int store_track_add(struct store *s, const char *name, bool *added, struct fail 
     return end(s, rc, why);
 }
 
+int store_track_put(struct store *s, const struct store_tracked *t, struct fail *why) {
+    const int64_t number[] = {t->added_us, t->done_us, t->taken_us};
+    int rc = store_begin(s, why);
+    if (rc)
+        return rc;
+    rc = change(s,
+                "INSERT INTO tracked_name (name, added_us, done_us, taken_us, error) VALUES (?1, ?2, ?3, ?4, ?5) "
+                "ON CONFLICT DO NOTHING",
+                t->name, number, 3, t->error, NULL);
+    return end(s, rc, why);
+}
+
 int store_track_next(struct store *s, const char *owner, int64_t ttl_us, struct buf *name, int64_t *token,
                      struct fail *why) {
     sqlite3_stmt *st = NULL;

@@ -15,6 +15,12 @@ int store_track_next(struct store *s, const char *owner, int64_t ttl_us, struct 
 /* TL_NOTFOUND: the token is not that of the lock now; an expired lock is nobody's. */
 int store_track_renew(struct store *s, const char *name, int64_t token, int64_t ttl_us, struct fail *why);
 int store_track_complete(struct store *s, const char *name, int64_t token, const char *error, struct fail *why);
+/* A name with all that was known of it, unless it is there. */
+struct store_tracked {
+    const char *name, *error;            /* error: NULL when the last time went well */
+    int64_t added_us, done_us, taken_us; /* 0: never */
+};
+int store_track_put(struct store *s, const struct store_tracked *t, struct fail *why);
 /* What became of a name elsewhere (Redis): when it was done, and what was wrong. */
 int store_track_note(struct store *s, const char *name, const char *error, struct fail *why);
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """gitbackup_track.py - the tracked set: which names are backed up again and again, and whose turn it is; kept in the catalog,
 or in a Redis of its own."""
+import datetime
 import sys
 
 sys.dont_write_bytecode = True
@@ -49,6 +50,62 @@ def track_catalog():
     same("catalog: eight at once get eight names", got, [f"github.com/r{n}" for n in range(8)])
 
 
+# What the durable store is asked for, as views and as `track status`.
+ASKED = {"usernames": "SELECT name FROM tracked ORDER BY 1", "last sync": "SELECT name, completed_at, error FROM tracked ORDER BY 1",
+         "repository count": "SELECT owner, count(DISTINCT name) n FROM backups WHERE kind = 'bundle' GROUP BY 1 ORDER BY 1",
+         "repositories": "SELECT DISTINCT server, owner, name FROM backups WHERE kind <> 'json' ORDER BY 1, 2, 3",
+         "last update": "SELECT owner, name, max(at) at FROM backups WHERE kind = 'bundle' GROUP BY 1, 2 ORDER BY 1, 2",
+         "last error": "SELECT owner, name, max(at) at FROM backups WHERE kind = 'error' AND bytes > 0 GROUP BY 1, 2 ORDER BY 1, 2"}
+
+
+def answers(w):
+    found = {k: w.sql(v) for k, v in ASKED.items()}
+    for name in ((), ("acme",), ("octocat",)):
+        found[" ".join(("track status", *name))] = json.loads(w.tl("track", "status", *name, "-o", "json").out)
+    return found
+
+
+def rebuilt():
+    f = Farm()
+    repo = f.add("Acme", "one", 1)
+    repo.commit({"a": "b\n"})
+    f.add("Acme", "two", 2).commit({"a": "b\n"})
+    f.add("Acme", "broken", 3, source=False)
+    f.pages["Acme/broken"] = (200, f.entry("Acme", "broken", 3))
+    f.add("octocat", "three", 4).commit({"a": "b\n"})
+    w = f.w
+    eq("names are added", w.tl("track", "add", "Acme", "octocat", "octocat/three", "nobody").code, 0)
+    eq("one lacks a repository, one has all", [f.go(x).code for x in ("acme", "octocat")], [5, 0])
+    f.go("acme", keep={"last": 1}, apart=True)
+    repo.commit({"a": "c\n"})
+    f.go("acme", keep={"last": 1}, apart=True)
+    for name, how in (("github.com/acme", ("--error", "broken: \u00e9 \"404\"")), ("github.com/octocat", ())):
+        got = take(w, "w1")
+        eq(f"{name} has its turn", (got[0], w.tl("track", "complete", name, "--token", str(got[1]), *how).code), (name, 0))
+    was, order = answers(w), w.sql("SELECT name, taken_at > '' t FROM tracked ORDER BY taken_at, added_at, name")
+    eq("there are answers", [bool(v) for v in was.values()], [True] * len(was))
+    for p in w.dir.glob("catalog.db*"):
+        p.unlink()
+    r = w.tl("rebuild")
+    ok("rebuild says how many", r.code == 0 and "4 tracked names" in r.err, r)
+    now = answers(w)
+    for k in was:
+        eq(f"rebuilt, {k}: the same answer", now[k], was[k])
+    eq("whose turn it is, too", w.sql("SELECT name, taken_at > '' t FROM tracked ORDER BY taken_at, added_at, name"), order)
+    eq("and is given out", take(w, "w2")[0], "github.com/octocat/three")
+    eq("verify", w.tl("verify").code, 0)
+    records = {p.name: p for p in (w.lake / "tracked").rglob("*") if p.is_file()}
+    same("one record a name", records, ["acme.json", "octocat.json", "octocat%2Fthree.json", "nobody.json"])
+    ok("under the digest of the login", "/github.com/a6/65/81/57/" in str(records["octocat%2Fthree.json"]), records)
+    good = records["acme.json"].read_text()
+    for n, bad in enumerate(('{"name": "github.com/octocat"}', '{"name": "../../x"}', '{"name": 7}', "[", "", good.replace("202", "2 2"), '{"name": "github.com/Acme"}')):
+        os.chmod(records["acme.json"], 0o644)
+        records["acme.json"].write_text(bad)
+        r = w.tl("rebuild", "--catalog", w.dir / f"other{n}.db")
+        ok(f"a record that is none is damage, and named; the others come back ({bad[:20]})", r.code == 14 and "acme.json" in r.out and "3 tracked names" in r.err, r)
+    f.close()
+
+
 def track_redis():
     server = shutil.which("redis-server")
     if not server:
@@ -78,6 +135,15 @@ def track_redis():
         ask("FLUSHALL")
         w.tl("track", "status")
         eq("redis: emptied, it is filled again from what is known", (ask("ZCARD", "tracked"), ask("ZSCORE", "tracked", "github.com/new")[4:6]), (b":3\r\n", b"-1"))
+        before = w.sql("SELECT name, completed_at FROM tracked ORDER BY 1")
+        done = {x["name"]: x["completed_at"] for x in before if x["completed_at"]}
+        for x in w.dir.glob("catalog.db*"):
+            x.unlink()
+        ask("FLUSHALL")
+        eq("redis: catalog and Redis lost, the lake has it all", (w.tl("rebuild").code, w.tl("track", "status").code, w.sql("SELECT name, completed_at FROM tracked ORDER BY 1")), (0, 0, before))
+        score = int(datetime.datetime.fromisoformat(max(done.values())[:19] + "+00:00").timestamp())
+        name = max(done, key=done.get)
+        eq("redis: and is filled again, with the last completion", (ask("ZCARD", "tracked"), ask("ZSCORE", "tracked", name).split(b"\r\n")[1]), (b":%d\r\n" % len(before), str(score).encode()))
         eq("redis: the locks are gone with it", len({take(w, "w9")[0] for _ in again}), 3)
     finally:
         p.kill()
@@ -86,4 +152,4 @@ def track_redis():
     ok("redis: out of reach: said, with the way out", r.code == 9 and "tracked.backend" in r.err, r)
 
 
-main(track_catalog, track_redis)
+main(track_catalog, rebuilt, track_redis)

@@ -1,0 +1,11 @@
+/* tracker_record.h - a tracked name in the lake: what the catalog has of it, and the catalog's row again from that. */
+#ifndef TROTLINE_ENGINE_TRACKER_RECORD_H
+#define TROTLINE_ENGINE_TRACKER_RECORD_H
+#include "lake/lake.h"
+#include "store/store.h"
+
+int tracker_record_write(struct lake *l, struct store *s, const char *name, struct fail *why);
+/* Of the file at that path below the lake. A name that the catalog has stays as it is. TL_INVALID, EXIT_DAMAGED: it is
+ * none. */
+int tracker_record_read(struct lake *l, struct store *s, const char *path, struct fail *why);
+#endif
