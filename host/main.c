@@ -110,8 +110,6 @@ static int run_command(int argc, char **argv, const struct cmd_globals *g) {
 
 int main(int argc, char **argv) {
     struct cmd_globals g = {0};
-    if (argc > 1 && strcmp(argv[1], SHIM_ARGUMENT) == 0)
-        return shim_main(argc, argv);
     if (argc == 2 && strcmp(argv[1], SHIM_GUARD_ARGUMENT) == 0)
         return shim_guard_main();
     have_standard_files();

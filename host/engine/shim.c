@@ -1,12 +1,14 @@
-/* shim.c - see shim.h. Nothing of ours is left in the process but what the kernel keeps: descriptors, limits, the
- * filter. */
+/* shim.c - see shim.h.
+ *
+ * The process is made by vfork: until it is the program, it lives in our memory while we stand still, so that starting
+ * one costs the same however large we are, and nothing is loaded twice. Hence the rule for everything below become():
+ * system calls alone, no memory from the heap, no return. */
 #include "engine/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,24 +17,53 @@
 #include "base/mem.h"
 #include "engine/confine.h"
 
-enum { MODE = 2, PARENT, FOLDER, PROGRAM, ARGUMENTS };
-
-static int report(const char *text) {
+static _Noreturn void report(const char *text) {
     ssize_t n = write(SHIM_REPORT_FD, text, strlen(text));
-    return n < 0 ? SHIM_FAILED + 1 : SHIM_FAILED;
+    _exit(n < 0 ? SHIM_FAILED + 1 : SHIM_FAILED);
 }
 
-int shim_main(int argc, char **argv) {
-    if (argc <= ARGUMENTS || fcntl(SHIM_REPORT_FD, F_SETFD, FD_CLOEXEC))
-        return SHIM_FAILED;
+/* Handlers of ours would run in our memory, and what we ignore the program would ignore, too. All are blocked still. */
+static void clean_signals(void) {
+    const struct sigaction normal = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++)
+        sigaction(i, &normal, NULL);
+}
+
+static bool take_ends(const int end[SHIM_ENDS]) {
+    bool ok = true;
+    for (int i = 0; i < SHIM_ENDS; i++) /* 3, which may be one of them, comes last */
+        ok = ok && dup2(end[i], i) == i;
+    return ok && fcntl(SHIM_REPORT_FD, F_SETFD, FD_CLOEXEC) == 0 && close_range(SHIM_ENDS, ~0U, 0) == 0;
+}
+
+static _Noreturn void become(const struct shim *s, pid_t parent) {
+    sigset_t none;
+    clean_signals();
+    if (setsid() < 0 || fchdir(s->folder) || !take_ends(s->end))
+        _exit(SHIM_FAILED);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != (pid_t)strtol(argv[PARENT], NULL, 10)) /* it died before it could be told of */
-        return SHIM_FAILED;
+    if (getppid() != parent) /* it died before it could be told of */
+        _exit(SHIM_FAILED);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (strcmp(argv[MODE], SHIM_OFFLINE) == 0 && !confine_offline(argv[FOLDER]))
-        return report("this kernel has no system call filters (seccomp), so it cannot be kept off the network");
-    execve(argv[PROGRAM], argv + ARGUMENTS, environ);
-    return report(strerrordesc_np(errno));
+    if (s->write_only && !confine_offline(s->write_only))
+        report("this kernel has no system call filters (seccomp), so it cannot be kept off the network");
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execve(s->file, (char *const *)(uintptr_t)s->argv, (char *const *)(uintptr_t)s->env);
+    report(strerrordesc_np(errno));
+}
+
+int shim_start(const struct shim *s, pid_t *pid) {
+    sigset_t all, before;
+    pid_t parent = getpid();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    *pid = vfork();
+    if (*pid == 0)
+        become(s, parent);
+    int failed = *pid < 0 ? errno : 0;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return failed;
 }
 
 static void mind(int32_t **group, size_t *count, size_t *room, int32_t what) {

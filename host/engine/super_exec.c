@@ -2,7 +2,7 @@
  *
  * What may be started, super_exec_ask.c decides. It starts in the collector's cache folder or below, with an
  * environment made from nothing, no descriptor but 0, 1 and 2 (pipes), in a session of its own, so that it has no
- * terminal to ask for passwords and its whole process group can be signalled, and by way of the shim (shim.h), which
+ * terminal to ask for passwords and its whole process group can be signalled, and by the hand of shim.h, which
  * ties its life to ours. Nothing here blocks: super_exec_poll, called in every turn of the loop, moves what the pipes
  * take and give; what a slow worker has not read yet is left in the pipe, where it holds up the program. A program that
  * streams is talked to while it runs, under the windows of message.h; of the others the input is there from the start.
@@ -152,62 +152,41 @@ static const char **make_environment(struct super_exec *x) {
     return list;
 }
 
-/* A child of ours in a session of its own, with a clean signal state and the descriptors `end`, all of them above 2:
- * main has seen to it. folder: where it starts, or -1. */
-static int spawn(pid_t *pid, char *const *argv, char *const *envp, int folder, const int *end, int ends) {
+static int spawn_program(struct super_exec *x, const char *file, int folder, const int end[SHIM_ENDS]) {
+    struct shim shim = {.file = file,
+                        .argv = x->argv,
+                        .env = make_environment(x),
+                        .folder = folder,
+                        .write_only = x->offline ? x->home : NULL};
+    memcpy(shim.end, end, sizeof shim.end);
+    return shim_start(&shim, &x->pid);
+}
+
+/* ---- the guard */
+
+/* In a session of its own, with nothing open but its input. */
+static int spawn_guard(pid_t *pid, char *const *argv, int input) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigmask(&attr, &none);
-    posix_spawnattr_setsigdefault(&attr, &all);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    if (folder >= 0)
-        posix_spawn_file_actions_addfchdir_np(&actions, folder);
-    for (int i = 0; i < ends; i++) /* 3, which may be one of them, comes last */
-        posix_spawn_file_actions_adddup2(&actions, end[i], i);
-    posix_spawn_file_actions_addclosefrom_np(&actions, ends);
-    int rc = posix_spawn(pid, program_path(), &actions, &attr, argv, envp);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDIN_FILENO + 1);
+    int rc = posix_spawn(pid, program_path(), &actions, &attr, argv, program_environment());
     if (rc) /* the file was replaced by an upgrade */
-        rc = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, envp);
+        rc = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, program_environment());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return rc;
 }
 
-static char *unconst(const char *text) {
-    return (char *)(uintptr_t)text;
-}
-
-/* By way of the shim. */
-static int spawn_program(struct super_exec *x, const char *file, int folder, const int end[4]) {
-    char parent[16];
-    char **argv = arena_alloc(&x->memory, (x->argc + 7) * sizeof *argv);
-    size_t n = 0;
-    snprintf(parent, sizeof parent, "%d", (int)getpid());
-    argv[n++] = unconst("trotline");
-    argv[n++] = unconst(SHIM_ARGUMENT);
-    argv[n++] = unconst(x->offline ? SHIM_OFFLINE : SHIM_ONLINE);
-    argv[n++] = parent;
-    argv[n++] = unconst(x->home);
-    argv[n++] = unconst(file);
-    for (uint32_t i = 0; i < x->argc; i++)
-        argv[n++] = unconst(x->argv[i]);
-    argv[n] = NULL;
-    return spawn(&x->pid, argv, (char *const *)(uintptr_t)make_environment(x), folder, end, 4);
-}
-
-/* ---- the guard */
-
 static void guard_start(struct super *s) {
-    char *argv[] = {unconst("trotline"), unconst(SHIM_GUARD_ARGUMENT), NULL};
+    char name[] = "trotline", argument[] = SHIM_GUARD_ARGUMENT, *argv[] = {name, argument, NULL};
     int end[2];
     if (s->guard_pid || pipe2(end, O_CLOEXEC))
         return;
-    int rc = spawn(&s->guard_pid, argv, program_environment(), -1, end, 1);
+    int rc = spawn_guard(&s->guard_pid, argv, end[0]);
     close(end[0]);
     s->guard_fd = end[1];
     if (rc) {
