@@ -11,6 +11,7 @@
 ##   make lint             formatting, static analysis, shell scripts, and rules of our own; RULES=banned for one of them
 ##   make bench            parsers, a crawl of a local site of 5,000 pages, and tables, measured; see tests/bench/README.md
 ##   make bench-convert    items to Parquet and Avro, beside DuckDB (part of make bench): BENCH_ITEMS=200000
+##   make bench-gitbackup  backups of 200 repositories beside a loop of git (part of make bench): BENCH_REPOS=200
 ##   make install          DESTDIR=... and the like as usual
 ##   make distcheck        the release: packed, unpacked read-only, built, tested, installed, removed
 EXTRA_DIST += tests/lint.sh tests/valgrind.sh tests/valgrind.supp tests/torture/failmalloc.c tests/torture/torture.py
@@ -87,8 +88,9 @@ tests/torture/failmalloc.so: $(srcdir)/tests/torture/failmalloc.c
 
 BENCH_PAGES = 5000
 BENCH_ITEMS = 40000
+BENCH_REPOS = 200
 BENCH_HTML =
-bench: bench-net bench-crawl bench-convert
+bench: bench-net bench-crawl bench-convert bench-gitbackup
 
 bench-net: all tests/bench/net_bench$(EXEEXT)
 	@$(AM_TESTS_ENVIRONMENT) tests/bench/net_bench$(EXEEXT) $(BENCH_HTML)
@@ -105,7 +107,11 @@ bench-crawl: all
 	RUNS=3 COUNTER=fixture BASE="http://127.0.0.1:$$port/" TROTLINE='$(abs_builddir)/host/trotline' \
 	  PLUGINS='$(abs_builddir)/plugins/http/.libs' bash '$(srcdir)/tests/bench/run-trotline.sh' "$$dir"
 
+bench-gitbackup: all
+	@echo 'Backups of small repositories, and git itself in a loop; ratios of one sitting are what counts.'
+	@BUILD='$(abs_top_builddir)' bash '$(srcdir)/tests/bench/gitbackup.sh' $(BENCH_REPOS)
+
 clean-local:
 	rm -rf _asan _fuzz tests/torture/failmalloc.so tests/fuzz/*.out tests/system/staged tests/readers
 
-.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-net bench-crawl bench-convert
+.PHONY: help check-asan check-valgrind check-fuzz fuzz fuzz-all lint check-kill9 check-torture bench bench-net bench-crawl bench-convert bench-gitbackup
