@@ -296,6 +296,8 @@ host_libhost_a_SOURCES += \
 	host/engine/refine.h \
 	host/engine/restore.c \
 	host/engine/restore.h \
+	host/engine/route.c \
+	host/engine/route.h \
 	host/engine/run.c \
 	host/engine/run.h \
 	host/engine/run_backup.c \

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TL_ABI_MAJOR 1u /* another value: not loaded */
-#define TL_ABI_MINOR 4u /* grows with every appended field */
+#define TL_ABI_MINOR 5u /* grows with every appended field */
 
 enum tl_status {
     TL_OK = 0,
@@ -112,6 +112,7 @@ struct tl_program {        /* runs in the supervisor; name must be declared in t
     int status; struct tl_span out, err; /* filled in */
     unsigned flags;                      /* 1.1: TL_OFFLINE */
     const struct tl_program_secret *secrets; size_t secret_count; /* 1.3: in its environment; struck out of what it says */
+    const char *url;                     /* 1.5: of git: the web server that it will ask, which has answered this run before */
 };
 struct tl_backup {         /* 1.3: a copy of a repository, or of what is known of it. trotline-lake(5) */
     uint32_t struct_size;
@@ -371,5 +372,6 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  * 1.2  2026-12  tl_host: sitemap, sitemaps, feed, context, artifact, json_quote, earlier, stand_for, later, retry_after,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
- * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE */
+ * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE
+ * 1.5  2026-12  tl_program: url */
 #endif

@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/route.h"
 #include "net/url.h"
 
-enum { LINE_MOST = 16 << 20, ERR_TAIL = 16 * 1024, PART = 32 * 1024, KEPT = 64 * 1024, SECRETS_MOST = 4 };
+enum { LINE_MOST = 16 << 20, ERR_TAIL = 16 * 1024, PART = 32 * 1024, KEPT = 64 * 1024, SECRETS_MOST = 5 };
 
 struct process {
     struct buf unread, line, err, why;
@@ -22,7 +23,7 @@ struct process {
     bool whole;                   /* nobody talks to it: what it says is wanted as a whole, at its end */
     int status;
     char name[200];
-    const char *secret[SECRETS_MOST]; /* that it was given; they live as long as the worker */
+    struct tl_span secret[SECRETS_MOST]; /* that it was given; they live as long as the worker */
 };
 
 void process_free(struct process_link *link) {
@@ -117,7 +118,7 @@ static int failed(struct run *r, const struct process *x) {
  * variable, and shows none. */
 static uint32_t put_secrets(struct run *r, struct process *x, const struct tl_program *p, struct buf *m) {
     uint32_t n = 0;
-    for (size_t i = 0; i < p->secret_count && n < SECRETS_MOST; i++) {
+    for (size_t i = 0; i < p->secret_count && n < SECRETS_MOST - 1; i++) {
         const struct tl_program_secret *s = &p->secrets[i];
         AUTO_BUF struct buf href = BUF_INIT, origin = BUF_INIT, entry = BUF_INIT;
         struct url url;
@@ -131,18 +132,67 @@ static uint32_t put_secrets(struct run *r, struct process *x, const struct tl_pr
         buf_printf(&entry, "%s=%s", s->name, value);
         message_text(m, entry.data);
         explicit_bzero(entry.data, entry.len);
-        x->secret[n++] = value;
+        x->secret[n++] = span_of(value);
     }
     return n;
 }
 
 /* Strikes out what it says of a secret it was given. */
 static void redact(const struct process *x, char *text, size_t len) {
-    for (size_t i = 0; i < SECRETS_MOST && x->secret[i]; i++) {
-        size_t n = strlen(x->secret[i]);
-        for (char *at = text; at && (at = memmem(at, len - (size_t)(at - text), x->secret[i], n)); at += n)
+    for (size_t i = 0; i < SECRETS_MOST && x->secret[i].len; i++) {
+        size_t n = x->secret[i].len;
+        for (char *at = text; at && (at = memmem(at, len - (size_t)(at - text), x->secret[i].ptr, n)); at += n)
             memset(at, '*', n);
     }
+}
+
+/* ---- its environment */
+
+#define COUNT_VARIABLE "GIT_CONFIG_COUNT="
+
+/* The way to its server, behind the configuration that the collector gives it. Returns how many variables. */
+static uint32_t put_route(const struct route *route, uint32_t from, struct buf *m) {
+    AUTO_BUF struct buf entry = BUF_INIT;
+    for (uint32_t i = 0; i < route->count; i++) {
+        const struct {
+            const char *kind;
+            const struct buf *text;
+        } half[] = {{"KEY", &route->name[i]}, {"VALUE", &route->value[i]}};
+        for (size_t k = 0; k < COUNT_OF(half); k++) {
+            buf_reset(&entry);
+            buf_printf(&entry, "GIT_CONFIG_%s_%u=%s", half[k].kind, from + i,
+                       half[k].text->len ? half[k].text->data : "");
+            message_text(m, entry.data);
+        }
+    }
+    buf_reset(&entry);
+    buf_printf(&entry, COUNT_VARIABLE "%u", from + route->count);
+    message_text(m, entry.data);
+    explicit_bzero(entry.data, entry.len);
+    return 2 * route->count + 1;
+}
+
+static void put_environment(struct run *r, struct process *x, const struct tl_program *p, const struct route *route,
+                            struct buf *m) {
+    size_t count_at = m->len;
+    uint32_t n = 0, configured = 0;
+    message_u32(m, n);
+    for (const char *const *entry = p->env; entry && *entry; entry++)
+        if (p->url && strncmp(*entry, COUNT_VARIABLE, strlen(COUNT_VARIABLE)) == 0) {
+            configured = (uint32_t)strtoul(*entry + strlen(COUNT_VARIABLE), NULL, 10);
+        } else {
+            message_text(m, *entry);
+            n++;
+        }
+    n += put_secrets(r, x, p, m);
+    if (p->url)
+        n += put_route(route, configured, m);
+    for (size_t i = 0; i < SECRETS_MOST && route->password.len; i++)
+        if (!x->secret[i].len) {
+            x->secret[i] = route->password;
+            break;
+        }
+    memcpy(m->data + count_at, &n, sizeof n);
 }
 
 /* ---- the services */
@@ -150,10 +200,14 @@ static void redact(const struct process *x, char *text, size_t len) {
 static int begin(struct run *r, struct process_link *link, const struct tl_program *p, uint8_t flags,
                  const char *call) {
     struct buf *m = link->message;
+    struct route route = {0};
+    int rc;
     if (*link->cancel)
         return TL_CANCEL;
     if (link->process)
         return run_fail(r, TL_INVALID, "invalid", "%s: one program at a time; the one before was not ended", call);
+    if (p->url && (rc = route_find(r, p->url, &route)))
+        return rc;
     message_start(m, MESSAGE_EXEC);
     message_i64(m, link->key);
     message_u8(m, (uint8_t)(flags | (p->flags & TL_OFFLINE ? EXEC_OFFLINE : 0)));
@@ -161,18 +215,14 @@ static int begin(struct run *r, struct process_link *link, const struct tl_progr
     message_i64(m, p->timeout_ms);
     message_i64(m, (int64_t)p->max_output);
     struct process *x = link->process = mem_alloc(sizeof *x);
-    const char *const *lists[] = {p->argv, p->env};
-    for (size_t k = 0; k < COUNT_OF(lists); k++) {
-        uint32_t n = 0;
-        while (lists[k] && lists[k][n])
-            n++;
-        size_t count_at = m->len;
-        message_u32(m, n);
-        for (uint32_t i = 0; i < n; i++)
-            message_text(m, lists[k][i]);
-        if (k == 1 && (n += put_secrets(r, x, p, m)))
-            memcpy(m->data + count_at, &n, sizeof n);
-    }
+    uint32_t argc = 0;
+    while (p->argv && p->argv[argc])
+        argc++;
+    message_u32(m, argc);
+    for (uint32_t i = 0; i < argc; i++)
+        message_text(m, p->argv[i]);
+    put_environment(r, x, p, &route, m);
+    route_free(&route);
     message_span(m, p->input);
     if (m->len > MESSAGE_MAX || m->full || !p->argv || !p->argv[0]) {
         process_free(link);
@@ -183,7 +233,7 @@ static int begin(struct run *r, struct process_link *link, const struct tl_progr
     x->whole = !(flags & EXEC_STREAM);
     x->sent = (int64_t)p->input.len; /* it goes the same way, so it counts */
     port_send(link->port, m);
-    if (x->secret[0])
+    if (x->secret[0].len)
         explicit_bzero(m->data, m->len);
     return TL_OK;
 }

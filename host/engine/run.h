@@ -187,6 +187,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *q, struct tl_response
 int run_html(struct tl_run *pub, const struct tl_response *res, struct tl_html *into);
 void run_responses_free(struct run *r);
 struct fetch_answer *run_answer(const struct tl_response *res);
+const struct fetch_answer *run_answer_from(const struct run *r, struct tl_span origin); /* the latest; NULL: none */
 /* UTF-8 of a response in another charset when encoding it again gives the same bytes; empty otherwise. */
 struct tl_span run_response_text(struct run *r, const struct tl_response *res, const char **charset);
 bool run_response_is_utf8(const struct tl_response *res); /* after run_response_text; false: not known to be */

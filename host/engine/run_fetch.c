@@ -41,6 +41,20 @@ struct fetch_answer *run_answer(const struct tl_response *res) {
     return res->transfer ? &((struct run_response *)res->transfer)->answer : NULL;
 }
 
+const struct fetch_answer *run_answer_from(const struct run *r, struct tl_span origin) {
+    for (const struct run_response *x = r->response; x; x = x->before) {
+        AUTO_BUF struct buf href = BUF_INIT, theirs = BUF_INIT;
+        struct url u;
+        if (x->answer.outcome != FETCH_ANSWER || !x->answer.rule || !x->answer.url ||
+            url_parse(&href, span_of(x->answer.url), NULL, &u))
+            continue;
+        url_origin(&theirs, &u);
+        if (theirs.len == origin.len && memcmp(theirs.data, origin.ptr, origin.len) == 0)
+            return &x->answer;
+    }
+    return NULL;
+}
+
 static bool ends_in(const char *text, const char *tail) {
     size_t n = strlen(text), m = strlen(tail);
     return n >= m && strcmp(text + n - m, tail) == 0;
@@ -119,7 +133,8 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     RUN_TAKE(q, given);
     struct tl_response res = TL_RESPONSE_INIT;
     if (!q.url || (q.header_count && !q.headers) || (q.query_count && !q.query) || (q.form_count && !q.form))
-        return run_fail(r, TL_INVALID, "invalid", "fetch: no URL, or headers or fields are announced that are not there");
+        return run_fail(r, TL_INVALID, "invalid",
+                        "fetch: no URL, or headers or fields are announced that are not there");
     if (!r->backend->fetch)
         return run_fail(r, TL_UNSUPPORTED, "invalid", "nothing can be fetched here");
     struct run_response *x = mem_alloc(sizeof *x);

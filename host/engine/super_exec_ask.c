@@ -8,7 +8,7 @@
 #include "engine/super_exec.h"
 
 enum {
-    ENV_MAX = 64, /* variables from the collector */
+    ENV_MAX = 64 + 32, /* variables from the collector, and those of its secrets and of route.h */
     OUTPUT_DEFAULT = 1 << 20,
     OUTPUT_MOST = 64 << 20 /* of each of stdout and stderr */
 };

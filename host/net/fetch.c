@@ -264,6 +264,7 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
     } else {
         rc = go(&x, &requested);
         a->url = arena_text(arena, x.href.data, x.href.len);
+        a->rule = x.rule;
         json_array_end(&x.chain);
         if (rc != TL_CANCEL && (fetch_write_metadata(&x, requested ? requested : "") || !a->url))
             fetch_fail(&x, "memory", "the run's memory is used up");

@@ -58,6 +58,7 @@ struct fetch_answer {
     char text[400];      /* a sentence for people */
     int64_t not_before_us;
     struct transfer_result result;    /* of the last hop; owned: fetch_answer_free */
+    const struct host_rule *rule;     /* of the last hop; lives as long as the fetcher. NULL: no hop was asked */
     const char *url;                  /* final, in the arena */
     char *media_type, *charset_given; /* from Content-Type, lower case, in the arena; NULL */
     struct tl_span metadata;          /* metadata.http as a JSON object, in the arena */

@@ -157,12 +157,13 @@ static struct tl_span tail_of(struct tl_span s, size_t most) {
     return (struct tl_span){s.ptr + skip, s.len - skip};
 }
 
-/* TL_NOTFOUND: it ended with another status than 0, or could not be run; m->said tells. */
-int mirror_git(struct mirror *m, const char *const *argv, size_t max_output, struct tl_span *out) {
+static int run_git(struct mirror *m, const char *const *argv, const char *server, size_t max_output,
+                   struct tl_span *out) {
     struct tl_program p;
     mirror_begin(m, argv, &p);
     if (!p.env)
         return tl_fail(m->run, TL_FAILED, "the run's memory is used up");
+    p.url = server;
     p.max_output = max_output > p.max_output ? max_output : p.max_output;
     int rc = tl_exec(m->run, &p);
     if (rc == TL_CANCEL || rc == TL_UNSUPPORTED)
@@ -178,6 +179,16 @@ int mirror_git(struct mirror *m, const char *const *argv, size_t max_output, str
     if (out)
         *out = p.out;
     return p.status == 0 ? TL_OK : TL_NOTFOUND;
+}
+
+/* TL_NOTFOUND: it ended with another status than 0, or could not be run; m->said tells. */
+int mirror_git(struct mirror *m, const char *const *argv, size_t max_output, struct tl_span *out) {
+    return run_git(m, argv, NULL, max_output, out);
+}
+
+/* The same, of a command that goes to the server; to one of the web on the way that our own request went. */
+static int ask_server(struct mirror *m, const char *const *argv, size_t max_output, struct tl_span *out) {
+    return run_git(m, argv, strncmp(m->url, "http", 4) == 0 ? m->url : NULL, max_output, out);
 }
 
 static bool mentions(const struct mirror *m, const char *words) {
@@ -265,7 +276,7 @@ static int clone(struct mirror *m) {
         return tl_fail(m->run, TL_FAILED, "the run's memory is used up");
     remove_tree(part_path);
     const char *const argv[] = {"git", "clone", "--mirror", "--quiet", "--template=", "--", m->url, part, NULL};
-    int rc = mirror_git(m, argv, 0, NULL);
+    int rc = ask_server(m, argv, 0, NULL);
     if (rc)
         remove_tree(part_path);
     else if (rename(part_path, path))
@@ -278,7 +289,7 @@ static int fetch(struct mirror *m) {
         "git",       "-C", m->git, "fetch",          "--quiet", "--prune", "--force", "--no-write-fetch-head",
         "--no-tags", "--", m->url, "+refs/*:refs/*", NULL};
     remove_locks(m);
-    return mirror_git(m, argv, 0, NULL);
+    return ask_server(m, argv, 0, NULL);
 }
 
 /* Of the mirror itself, not of the way there. */
@@ -297,7 +308,7 @@ int mirror_list(struct mirror *m, struct refs *out) {
     enum { LIST_MOST = 64 << 20 };
     const char *const argv[] = {"git", "ls-remote", "--symref", "--quiet", "--", m->url, NULL};
     struct tl_span text;
-    int rc = mirror_git(m, argv, LIST_MOST, &text);
+    int rc = ask_server(m, argv, LIST_MOST, &text);
     return rc ? rc : refs_of_list(m->run, text, out);
 }
 
