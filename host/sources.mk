@@ -235,6 +235,8 @@ host_libhost_a_SOURCES += \
 	host/engine/convert_own_main.c \
 	host/engine/coroutine.c \
 	host/engine/coroutine.h \
+	host/engine/crawl_check.c \
+	host/engine/crawl_check.h \
 	host/engine/crawl_fanin.c \
 	host/engine/crawl_fanin.h \
 	host/engine/delta.c \

@@ -58,7 +58,7 @@ bool cmd_flush(FILE *out) {
 
 /* ---- options */
 
-enum { OPTIONS_MAX = 48 };
+enum { OPTIONS_MAX = 48, BROKEN_TOLD = 5 };
 
 /* The word that getopt has just refused, as it was written. */
 static const char *refused_word(int argc, char **argv) {
@@ -158,6 +158,21 @@ static int open_lake(struct cmd_open *o, unsigned what) {
     return lake_open(o->config.lake, what & CMD_LAKE_WRITE, &o->lake, &why) ? cmd_fail(&why, EXIT_DAMAGED) : 0;
 }
 
+/* Once a process, however often it opens them. */
+static void tell_broken(const struct config_apis *apis) {
+    static bool told;
+    for (size_t i = 0; i < apis->broken_count && !told; i++)
+        if (i == BROKEN_TOLD) {
+            log_warn("and %zu more descriptions of APIs are wrong: trotline doctor tells all", apis->broken_count - i);
+            break;
+        } else if (apis->broken[i].name)
+            log_warn("%s (lines that ask for the API %s are refused until that is right)", apis->broken[i].text,
+                     apis->broken[i].name);
+        else
+            log_warn("%s (lines that ask for an API are refused until that is right)", apis->broken[i].text);
+    told = told || apis->broken_count;
+}
+
 int cmd_open(struct cmd_open *o, const struct cmd_globals *g, unsigned what, const char *const *set, size_t set_count) {
     struct fail why = FAIL_INIT;
     if (!o->has_config) {
@@ -171,8 +186,8 @@ int cmd_open(struct cmd_open *o, const struct cmd_globals *g, unsigned what, con
             n++;
         plugin_scan(&o->plugins, o->config.plugins, n);
         o->has_plugins = true;
-        if (config_apis_give(&o->config, &o->plugins, &o->apis, &why))
-            return cmd_fail(&why, EXIT_CONFIG);
+        config_apis_give(&o->config, &o->plugins, &o->apis);
+        tell_broken(&o->apis);
     }
     /* A lake that cannot be written leaves no catalog behind; a catalog that is not there says more than a lake that is
      * not, and where there must be one, no lake is made. */

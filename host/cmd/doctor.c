@@ -18,9 +18,12 @@
 #include "base/times.h"
 #include "cmd/commands.h"
 #include "cmd/print.h"
+#include "engine/args_value.h"
 #include "engine/config_types.h"
 #include "engine/confine.h"
+#include "engine/crawl_check.h"
 #include "engine/plugin_cache.h"
+#include "engine/targets.h"
 #include "engine/version.h"
 
 enum { FREE_LOW = 256 << 20 }; /* bytes below which a lake's disk is worth a note */
@@ -277,14 +280,50 @@ static void check_plugins(struct doctor *d) {
              n, missing);
 }
 
+/* ---- what the configuration names: each fault with its place */
+
+/* What a collector of the configuration is told for good. */
+static void check_options(struct doctor *d) {
+    const struct config *c = &d->open.config;
+    for (size_t i = 0; i < c->collector_count; i++) {
+        const struct config_collector *own = &c->collector[i];
+        const struct plugin *p = plugin_find(&d->open.plugins, own->name);
+        AUTO_BUF struct buf payload = BUF_INIT;
+        struct fail why = FAIL_INIT;
+        if (!p || !p->file)
+            tell(d, "options", NOTE, 0, "%s:%d:%d: there is no collector %s", c->file, own->line, own->column,
+                 own->name);
+        else if (own->options.len && args_check_options(p, own->options, true, &payload, &why))
+            tell(d, "options", UNSOUND, EXIT_CONFIG, "%s:%d:%d: %s", c->file, own->line, own->column, why.text);
+    }
+}
+
 /* Those of the installation's own folders; what is built in is sound. */
-static void check_types(struct doctor *d) {
+static void check_apis(struct doctor *d) {
+    const char *const *folder = d->open.config.apis;
+    struct config_apis *apis = &d->open.apis;
+    AUTO_BUF struct buf names = BUF_INIT;
+    config_apis_give(&d->open.config, &d->open.plugins, apis);
+    if (!folder || !*folder)
+        return;
+    if (!apis->count)
+        config_apis(&d->open.config, apis); /* no collector wants them; they may be wrong all the same */
+    for (size_t i = 0; i < apis->broken_count; i++)
+        tell(d, "api", UNSOUND, EXIT_CONFIG, "%s", apis->broken[i].text);
+    for (size_t i = 0; i < apis->count; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", apis->api[i].name);
+    tell(d, "apis", SOUND, 0, "%s", names.data);
+}
+
+/* false: they are wrong, so that nothing can be said of what speaks of them. */
+static bool check_types(struct doctor *d) {
     const char *const *folder = d->open.config.convert.types;
     struct config_types types = {0};
     struct fail why = FAIL_INIT;
     if (!folder || !*folder)
-        return;
-    if (config_types(&d->open.config, &types, &why))
+        return true;
+    int rc = config_types(&d->open.config, &types, &why);
+    if (rc)
         tell(d, "types", UNSOUND, EXIT_CONFIG, "%s", why.text);
     else {
         AUTO_BUF struct buf names = BUF_INIT;
@@ -293,6 +332,67 @@ static void check_types(struct doctor *d) {
         tell(d, "types", SOUND, 0, "%s", names.data);
     }
     config_types_free(&types);
+    return rc == TL_OK;
+}
+
+static struct doctor *listening; /* targets_load tells problems without saying to whom */
+static void target_problem(const char *text) {
+    tell(listening, "target", UNSOUND, EXIT_CONFIG, "%s", text);
+}
+
+/* Files and those that were promoted; that their lines fit the collectors, too. */
+static void check_targets(struct doctor *d) {
+    struct targets t = {0};
+    struct fail why = FAIL_INIT;
+    listening = d;
+    int rc = targets_load(&d->open.config, d->open.store, target_problem, &t, &why);
+    if (rc)
+        tell(d, "targets", UNSOUND, EXIT_CONFIG, "%s", why.text);
+    for (size_t i = 0; i < t.count && !rc; i++)
+        if (crawl_check(&t.entry[i].t.crawl, &d->open.config, &d->open.plugins, &why))
+            tell(d, "target", UNSOUND, why.exit_code ? why.exit_code : EXIT_CONFIG, "%s", why.text);
+    if (!rc && t.count)
+        tell(d, "targets", SOUND, 0, "%zu of them", t.count);
+    targets_free(&t);
+}
+
+/* What a reaction makes of its template, as it would make it of a host. */
+static void check_template(struct doctor *d, const struct discovery_reaction *by) {
+    AUTO_BUF struct buf made = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    struct target target;
+    const struct target_wish wish = {.id = "doctor",
+                                     .name = "www.example.org",
+                                     .url = "https://www.example.org/",
+                                     .every = by->every,
+                                     .template_file = by->template_file};
+    int rc = config_target_make(&wish, &made, &why);
+    if (!rc && (rc = config_target_text(by->template_file ? by->template_file : "the usual template", buf_span(&made),
+                                        &target, &why)) == TL_OK) {
+        rc = crawl_check(&target.crawl, &d->open.config, &d->open.plugins, &why);
+        config_target_free(&target);
+    }
+    if (rc)
+        tell(d, "template", UNSOUND, why.exit_code == EXIT_PLUGIN ? EXIT_PLUGIN : EXIT_CONFIG, "of the reaction %s: %s",
+             by->name, why.text);
+}
+
+static void check_discovery(struct doctor *d) {
+    const struct config *c = &d->open.config;
+    struct discovery rules = {0};
+    struct fail why = FAIL_INIT;
+    if (!c->targets.rules)
+        return;
+    int rc = discovery_read(c, &rules, &why);
+    if (rc)
+        tell(d, "discovery", UNSOUND, EXIT_CONFIG, "%s", why.text);
+    for (size_t i = 0; !rc && i < rules.react_count; i++)
+        check_template(d, &rules.react[i]);
+    if (!rc) {
+        tell(d, "discovery", SOUND, 0, "%s: %zu rules, %zu reactions", c->targets.rules, rules.count_count,
+             rules.react_count);
+        discovery_free(&rules);
+    }
 }
 
 static void check_clock(struct doctor *d) {
@@ -340,7 +440,12 @@ static int doctor(struct doctor *d, const struct cmd_globals *g) {
         check_lake(d);
         check_catalog(d);
         check_plugins(d);
-        check_types(d);
+        check_options(d);
+        check_apis(d);
+        bool types = check_types(d);
+        check_targets(d);
+        if (types)
+            check_discovery(d);
     }
     check_confinement(d);
     check_clock(d);
@@ -383,7 +488,9 @@ static int doctor_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_doctor = {
     "doctor", "check this installation", doctor_main, "[-o FORMAT]",
     "Says what is installed and configured, and whether it is sound: versions, configuration, lake, catalog,\n"
-    "collectors (with the reason of each that is refused), clock, cache. Nothing is made or changed. Ends with 0 when\n"
+    "collectors (with the reason of each that is refused) and their options, descriptions of APIs, types, targets "
+    "with\n"
+    "their lines, rules and templates of discovery, clock, cache. Nothing is made or changed. Ends with 0 when\n"
     "all is sound, else with the code that a crawl would end with: 3 configuration, 4 a collector is refused or\n"
     "there is none, 9 lake or catalog cannot be written, 14 the catalog is damaged.\n"
     "\n"

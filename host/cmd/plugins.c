@@ -194,6 +194,9 @@ static void api_rows(struct grid *g, const struct config_apis *apis) {
         return;
     add_row(g, (const char *[]){"", NULL, NULL, NULL});
     add_row(g, (const char *[]){"API", "ARGUMENT", "DEFAULT", "HELP"});
+    for (size_t i = 0; i < apis->broken_count; i++)
+        add_row(g, (const char *[]){apis->broken[i].name ? apis->broken[i].name : "(a folder)", NULL, "wrong",
+                                    apis->broken[i].text});
     for (size_t i = 0; i < apis->count; i++) {
         const struct config_api *api = &apis->api[i];
         add_row(g, (const char *[]){api->name, NULL, NULL, api->about});

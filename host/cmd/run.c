@@ -7,8 +7,8 @@
 #include "base/times.h"
 #include "cmd/commands.h"
 #include "cmd/run.h"
-#include "engine/args.h"
 #include "engine/close.h"
+#include "engine/crawl_check.h"
 #include "engine/crawl_fanin.h"
 #include "engine/lock.h"
 #include "engine/plan.h"
@@ -67,40 +67,6 @@ int run_option(const char *command, int c, struct run_options *o) {
     default:
         return EXIT_USAGE;
     }
-}
-
-/* ---- checks before anything is begun */
-
-static int check_lines(struct running *r) {
-    struct fail why = FAIL_INIT;
-    const char *const *folders = r->open.config.plugins;
-    size_t n = 0;
-    while (folders && folders[n])
-        n++;
-    for (size_t i = 0; i < r->crawl.line_count + r->crawl.route_count; i++) {
-        bool route = i >= r->crawl.line_count;
-        const struct crawl_line *l = route ? NULL : &r->crawl.line[i];
-        const struct crawl_route *x = route ? &r->crawl.route[i - r->crawl.line_count] : NULL;
-        const char *name = route ? x->collector : l->collector;
-        struct args a = {0};
-        const struct plugin *p = plugin_find(&r->open.plugins, name);
-        if (!p || !p->file) {
-            plugin_missing(&r->open.plugins, name, folders, n, &why);
-            return cmd_fail(&why, EXIT_PLUGIN);
-        }
-        int rc = route && !x->args.len ? TL_OK : args_check(p, route ? x->args : l->args, true, &a, &why);
-        args_free(&a);
-        if (rc) {
-            struct fail placed = FAIL_INIT;
-            if (r->crawl.file)
-                fail_exit(&placed, rc, EXIT_CONFIG, "%s:%d:%d: %s", r->crawl.file, route ? x->line : l->line,
-                          route ? x->column : l->column, why.text);
-            else
-                fail_exit(&placed, rc, EXIT_USAGE, "%s", why.text);
-            return cmd_fail(&placed, EXIT_CONFIG);
-        }
-    }
-    return 0;
 }
 
 /* ---- new, or again */
@@ -283,8 +249,8 @@ static int already_done(struct running *r) {
 static int run_it(struct running *r) {
     struct fail why = FAIL_INIT;
     int rc = cmd_open(&r->open, r->g, CMD_PLUGINS, r->o->set, r->o->set_count);
-    if (!rc)
-        rc = check_lines(r);
+    if (!rc && crawl_check(&r->crawl, &r->open.config, &r->open.plugins, &why))
+        rc = cmd_fail(&why, EXIT_CONFIG);
     if (!rc && crawl_fanin_check(&r->crawl, &why))
         rc = cmd_fail(&why, EXIT_CONFIG);
     if (rc)

@@ -259,8 +259,10 @@ int run_tell_end(struct running *r) {
         print_table(r);
     if (!cmd_flush(stdout))
         code = EXIT_DISK;
-    if (r->root.root && run_is_over(r))
-        tables_after(&r->open, r->g, r->root.root, r->root_id);
+    if (r->root.root && run_is_over(r)) { /* a crawl without fault whose tables are not made has one */
+        int tables = tables_after(&r->open, r->g, r->root.root, r->root_id);
+        code = code || r->o->fail_on == FAIL_ON_NEVER ? code : tables;
+    }
     for (size_t i = 0; i < r->open.config.on_finish_count; i++)
         run_hook(r->open.config.on_finish[i], &summary);
     say_closing(r, code);

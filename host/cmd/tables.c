@@ -118,7 +118,7 @@ int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct 
     return rc;
 }
 
-void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id) {
+int tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id) {
     struct fail why = FAIL_INIT;
     struct config_types types = {0};
     struct convert_sums converted;
@@ -132,9 +132,11 @@ void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root,
         free(sums.type);
         config_types_free(&types);
     }
-    if (rc)
-        log_warn("the crawl is over, but its tables are not made (trotline %s %s makes up for it): %s",
-                 after == CONFIG_AFTER_TABLES ? "refine" : "convert", root_id, why.text);
+    if (!rc)
+        return 0;
+    log_error("the crawl is over, but its tables are not made (trotline %s %s makes up for it): %s",
+              after == CONFIG_AFTER_TABLES ? "refine" : "convert", root_id, why.text);
+    return why.exit_code ? why.exit_code : EXIT_INTERNAL;
 }
 
 enum { TYPES_NAMED = 20 }; /* in a message */

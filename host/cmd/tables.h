@@ -30,5 +30,5 @@ int tables_type(const char *command, const struct config_types *types, const cha
 int tables_refine(struct cmd_open *o, const struct cmd_globals *g, const struct config_types *types,
                   const struct store_selection *which, struct refine_sums *sums, struct fail *why);
 /* convert.after: what a crawl does when it has closed. It is over and whole, whatever comes of this. */
-void tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id);
+int tables_after(struct cmd_open *o, const struct cmd_globals *g, int64_t root, const char *root_id);
 #endif

@@ -191,12 +191,23 @@ const struct schema schema_apis = {.what = "a description", .key = api_keys, .si
 
 /* ---- reading */
 
-static int keep(struct config_apis *out, const struct config_api_read *d, struct tl_span json, struct fail *why) {
-    for (size_t i = 0; i < out->count; i++)
-        if (strcmp(out->api[i].name, d->name) == 0)
-            return TL_OK; /* the first of a name wins */
+static bool is_taken(const struct config_apis *a, const char *name) {
+    for (size_t i = 0; i < a->count; i++)
+        if (strcmp(a->api[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < a->broken_count; i++)
+        if (a->broken[i].name && strcmp(a->broken[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int keep(struct config_apis *out, const struct config_api_read *d, struct tl_span json, const char *file,
+                struct fail *why) {
+    if (is_taken(out, d->name))
+        return TL_OK; /* the first of a name wins */
     if (out->count == CONFIG_APIS_MAX)
-        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "there are more than %d descriptions of APIs", CONFIG_APIS_MAX);
+        return fail_exit(why, TL_INVALID, EXIT_CONFIG, "%s: there are more than %d descriptions of APIs", file,
+                         CONFIG_APIS_MAX);
     out->api = mem_array(out->api, out->count + 1, sizeof *out->api);
     out->api[out->count++] = (struct config_api){.name = d->name,
                                                  .about = d->about,
@@ -210,7 +221,9 @@ static int keep(struct config_apis *out, const struct config_api_read *d, struct
     return TL_OK;
 }
 
-int config_apis_text(struct config_apis *out, const char *file, struct tl_span text, struct fail *why) {
+/* declared: appends the name that it gives itself, although it may be refused. */
+static int read_text(struct config_apis *out, const char *file, struct tl_span text, struct buf *declared,
+                     struct fail *why) {
     struct yaml_error err = {0};
     struct yaml_node *root = NULL;
     struct config_api_read d = {.secret.as = -1, .pages.by = -1};
@@ -221,6 +234,9 @@ int config_apis_text(struct config_apis *out, const char *file, struct tl_span t
     int rc = yaml_parse(&out->arena, name, text, &root, &err);
     if (!rc && (!root || root->kind != YAML_MAP))
         rc = yaml_fail(&err, root, "a description is a map of 'api', 'base', 'url', 'query' and so on");
+    const struct yaml_node *api = rc ? NULL : yaml_get(root, "api");
+    if (api && api->kind == YAML_SCALAR && declared)
+        buf_text(declared, api->text);
     if (!rc)
         rc = schema_read(&r, &schema_apis, root, &d);
     if (!rc)
@@ -233,30 +249,51 @@ int config_apis_text(struct config_apis *out, const char *file, struct tl_span t
         err.file = name;
         return config_refuse(&err, NULL, 0, rc, why);
     }
-    return keep(out, &d, json, why);
+    return keep(out, &d, json, name, why);
 }
 
-static int take_file(void *ctx, const char *path, struct tl_span text, struct fail *why) {
-    return config_apis_text(ctx, path, text, why);
+int config_apis_text(struct config_apis *out, const char *file, struct tl_span text, struct fail *why) {
+    return read_text(out, file, text, NULL, why);
 }
 
-int config_apis(const struct config *c, struct config_apis *out, struct fail *why) {
-    struct fail reason = FAIL_INIT;
-    int rc = TL_OK;
-    *out = (struct config_apis){0};
-    for (const char *const *folder = c->apis; folder && *folder && !rc; folder++)
-        rc = config_declared(*folder, "apis", CONFIG_APIS_MAX, take_file, out, &reason);
-    for (size_t i = 0; i < COUNT_OF(apis_builtin) && !rc; i++)
-        rc = config_apis_text(out, apis_builtin[i].file, span_of(apis_builtin[i].text), &reason);
-    if (!rc)
+static void note_broken(struct config_apis *out, const char *name, const struct fail *why) {
+    out->broken = mem_array(out->broken, out->broken_count + 1, sizeof *out->broken);
+    out->broken[out->broken_count++] =
+        (struct config_api_broken){.name = name ? mem_text(name) : NULL, .text = mem_text(why->text)};
+}
+
+/* Its name is what it says, or what the file is called. */
+static int take_file(void *ctx, const char *path, const struct tl_span *text, struct fail *why) {
+    AUTO_BUF struct buf declared = {.max = 200};
+    const char *last = strrchr(path, '/');
+    if (text && read_text(ctx, path, *text, &declared, why) == TL_OK)
         return TL_OK;
-    config_apis_free(out);
-    if (why)
-        *why = reason;
-    return rc;
+    if (!declared.len || declared.full) {
+        buf_reset(&declared);
+        buf_printf(&declared, "%.*s", (int)(strlen(last + 1) - 4), last + 1);
+    }
+    note_broken(ctx, declared.data, why);
+    *why = (struct fail)FAIL_INIT;
+    return TL_OK;
+}
+
+void config_apis(const struct config *c, struct config_apis *out) {
+    *out = (struct config_apis){0};
+    for (const char *const *folder = c->apis; folder && *folder; folder++) {
+        struct fail why = FAIL_INIT;
+        if (config_declared(*folder, "apis", CONFIG_APIS_MAX, take_file, out, &why))
+            note_broken(out, NULL, &why);
+    }
+    for (size_t i = 0; i < COUNT_OF(apis_builtin); i++)
+        config_apis_text(out, apis_builtin[i].file, span_of(apis_builtin[i].text), NULL);
 }
 
 void config_apis_free(struct config_apis *a) {
+    for (size_t i = 0; i < a->broken_count; i++) {
+        free(a->broken[i].name);
+        free(a->broken[i].text);
+    }
+    free(a->broken);
     free(a->api);
     arena_free(&a->arena);
     *a = (struct config_apis){0};

@@ -20,19 +20,25 @@ struct config_api {
     size_t argument_count;
     struct tl_span json; /* the whole description, as the collector gets it; at most CONFIG_API_JSON_MAX */
 };
+struct config_api_broken {
+    char *name; /* NULL: a whole folder, so that nobody knows which names it has */
+    char *text; /* why, with its place */
+};
 struct config_apis {
     struct arena arena; /* owns them */
     struct config_api *api;
     size_t count;
+    struct config_api_broken *broken; /* what is no description; a line that asks for one of these is refused */
+    size_t broken_count;
 };
 /* All descriptions that are in force: files NAME.yml of the folders of `apis`, the first of a name wins, and then those
- * that are built in. A file that cannot be read as one is refused with its place. */
-int config_apis(const struct config *c, struct config_apis *out, struct fail *why);
+ * that are built in. A file that cannot be read as one hurts nobody but who asks for its API. */
+void config_apis(const struct config *c, struct config_apis *out);
 /* One description from memory; added to out. */
 int config_apis_text(struct config_apis *out, const char *file, struct tl_span text, struct fail *why);
 void config_apis_free(struct config_apis *a);
 /* Reads them if a plugin of the set takes descriptions (arguments `api` and `description`), and gives them to it. */
-int config_apis_give(const struct config *c, struct plugin_set *set, struct config_apis *out, struct fail *why);
+void config_apis_give(const struct config *c, struct plugin_set *set, struct config_apis *out);
 /* What was given, made whole: the arguments of the API go into `with`, the address and the description are put beside
  * them. What has its description already stays as it is. */
 int config_apis_apply(const struct config_apis *a, const struct plugin *p, struct tl_span given, struct buf *out,

@@ -18,17 +18,15 @@ static bool has_argument(const struct plugin *p, const struct tl_json *member, c
     return false;
 }
 
-int config_apis_give(const struct config *c, struct plugin_set *set, struct config_apis *out, struct fail *why) {
+void config_apis_give(const struct config *c, struct plugin_set *set, struct config_apis *out) {
     for (size_t i = 0; i < set->count; i++) {
         struct plugin *p = &set->plugin[i];
         if (!has_argument(p, NULL, "api") || !has_argument(p, NULL, "description") || p->shadowed_by)
             continue;
-        int rc = out->count ? TL_OK : config_apis(c, out, why);
-        if (rc)
-            return rc;
+        if (!out->count)
+            config_apis(c, out);
         p->apis = out;
     }
-    return TL_OK;
 }
 
 /* ---- one call */
@@ -49,11 +47,19 @@ static int find_api(const struct config_apis *a, const struct tl_json *name, con
     const char *names[CONFIG_APIS_MAX];
     if (name->type != TL_JSON_STRING || json_text(name, &text) || !text.len)
         return fail_exit(why, TL_INVALID, EXIT_CONFIG, "argument api wants the name of an API");
+    for (size_t i = 0; i < a->broken_count; i++)
+        if (!a->broken[i].name)
+            return fail_exit(why, TL_INVALID, EXIT_CONFIG, "nobody knows what the API %.64s is: %s", text.data,
+                             a->broken[i].text);
     for (size_t i = 0; i < a->count; i++) {
         names[i] = (*api = &a->api[i])->name;
         if (span_eq(buf_span(&text), names[i]))
             return TL_OK;
     }
+    for (size_t i = 0; i < a->broken_count; i++)
+        if (span_eq(buf_span(&text), a->broken[i].name))
+            return fail_exit(why, TL_INVALID, EXIT_CONFIG, "the description of the API %.64s is wrong: %s", text.data,
+                             a->broken[i].text);
     const char *near = yaml_nearest(text.data, names, a->count);
     return fail_exit(why, TL_INVALID, EXIT_CONFIG,
                      "there is no API \"%.64s\"%s%s%s; descriptions are files NAME.yml in the folders of 'apis' in "

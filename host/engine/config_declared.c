@@ -16,7 +16,7 @@ static bool is_declaration(const char *name) {
 }
 
 int config_declared(const char *folder, const char *key, size_t most,
-                    int (*take)(void *ctx, const char *path, struct tl_span text, struct fail *why), void *ctx,
+                    int (*take)(void *ctx, const char *path, const struct tl_span *text, struct fail *why), void *ctx,
                     struct fail *why) {
     DIR *d = opendir(folder);
     char **names = NULL;
@@ -38,10 +38,10 @@ int config_declared(const char *folder, const char *key, size_t most,
     for (size_t i = 0; i < count; i++) {
         AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
         buf_printf(&path, "%s/%s", folder, names[i]);
-        if (!rc)
-            rc = config_read(path.data, &text, why);
-        if (!rc)
-            rc = take(ctx, path.data, buf_span(&text), why);
+        if (!rc) {
+            bool readable = config_read(path.data, &text, why) == TL_OK;
+            rc = take(ctx, path.data, readable ? &(struct tl_span){text.data, text.len} : NULL, why);
+        }
         free(names[i]);
     }
     free(names);

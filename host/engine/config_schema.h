@@ -92,9 +92,10 @@ const char *config_path(struct schema_reader *r, const struct yaml_node *at,
                         const char *path); /* absolute; NULL: no memory */
 
 /* ---- config_declared.c */
-/* Every NAME.yml of a folder, which the configuration names under `key`; one more than `most` at the most. */
+/* Every NAME.yml of a folder, which the configuration names under `key`; one more than `most` at the most. text NULL:
+ * it cannot be read, and why says so; what take returns ends it, unless it is TL_OK. */
 int config_declared(const char *folder, const char *key, size_t most,
-                    int (*take)(void *ctx, const char *path, struct tl_span text, struct fail *why), void *ctx,
+                    int (*take)(void *ctx, const char *path, const struct tl_span *text, struct fail *why), void *ctx,
                     struct fail *why);
 
 /* ---- config_hosts.c */

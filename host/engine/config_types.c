@@ -179,8 +179,8 @@ static int by_name(const void *a, const void *b) {
     return strcmp(((const struct types_type *)a)->name, ((const struct types_type *)b)->name);
 }
 
-static int take_file(void *ctx, const char *path, struct tl_span text, struct fail *why) {
-    return config_types_text(ctx, path, text, why);
+static int take_file(void *ctx, const char *path, const struct tl_span *text, struct fail *why) {
+    return text ? config_types_text(ctx, path, *text, why) : TL_INVALID;
 }
 
 int config_types(const struct config *c, struct config_types *out, struct fail *why) {

@@ -9,6 +9,7 @@ SYSTEM_TESTS += tests/system/collector.sh
 SYSTEM_TESTS += tests/system/contract.sh
 SYSTEM_TESTS += tests/system/cookbook.sh
 SYSTEM_TESTS += tests/system/crawl.py
+SYSTEM_TESTS += tests/system/declared.py
 SYSTEM_TESTS += tests/system/delta.py
 SYSTEM_TESTS += tests/system/exec.sh
 SYSTEM_TESTS += tests/system/exec_collector.py

@@ -394,7 +394,8 @@ def test_after():
             whole(w, f"after: {after}")
     w = World(config="convert: {after: tables, types: [nowhere]}\n")
     got = w.tl("run", w.crawl("tree", site.base + "/"))
-    ok("types that cannot be read leave the crawl as it is, and are said", got.code == 0 and got.root and "nowhere" in got.err, got)
+    ok("types that cannot be read leave the crawl as it is, and its exit code says so", got.code == 3 and got.root and "nowhere" in got.err and
+       w.statuses(got.root) == {"success": 3}, got)
 
 
 def test_codecs():
