@@ -125,6 +125,8 @@ static const struct schema_key page_keys[] = {
      .help = "JSON pointer to the number of pages in all"},
     {"most", SCHEMA_INT, 0, OF(pages.most), .min = 1, .max = 1000, .dflt = "10",
      .help = "pages of one run, unless the line says it"},
+    {"continue", SCHEMA_BOOL, 0, OF(pages.go_on), .dflt = "false",
+     .help = "a list that was cut goes on with the next crawl"},
     {0},
 };
 static int check_pages(struct schema_reader *r, const struct yaml_node *n, void *at) {

@@ -64,6 +64,7 @@ struct config_api_read { /* a description as it is read */
         const char *at, *total, *count;
         int64_t first, size, most;
         const char *cursor;
+        bool go_on;
     } pages;
     struct {
         int reset_is;

@@ -125,6 +125,8 @@ static void put_pages(struct json_writer *w, const struct config_api_read *d) {
     json_member_int(w, "first", d->pages.first);
     json_member_int(w, "size", d->pages.size);
     json_member_int(w, "most", d->pages.most);
+    if (d->pages.go_on)
+        json_member_bool(w, "continue", true);
     json_object_end(w);
 }
 

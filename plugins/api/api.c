@@ -56,14 +56,21 @@ static int begin(struct api *a, struct tl_run *run, const struct api_args *args)
 }
 
 static int put(struct api *a, const struct tl_response *res, const struct api_page *page) {
-    char text[400], items[24] = "null", total[24] = "null";
+    char numbers[80], items[24] = "null", total[24] = "null";
+    const char *next = api_next(a, page), *name = tl_json_quote(a->run, (struct tl_span){a->name, strlen(a->name)});
+    struct api_text text = {.run = a->run};
     if (page->items >= 0)
         snprintf(items, sizeof items, "%lld", (long long)page->items);
     if (page->total >= 0)
         snprintf(total, sizeof total, "%lld", (long long)page->total);
-    snprintf(text, sizeof text, "{\"api\":{\"name\":\"%.64s\",\"items\":%s,\"total\":%s,\"ended\":%s%s%s}}", a->name,
-             items, total, page->ended ? "\"" : "null", page->ended ? page->ended : "", page->ended ? "\"" : "");
-    int rc = tl_put(a->run, "answers", TL_ELEMENT(.from = res, .metadata = text));
+    snprintf(numbers, sizeof numbers, ",\"items\":%s,\"total\":%s,\"ended\":", items, total);
+    const char *const ended[] = {page->ended ? "\"" : "null", page->ended ? page->ended : "", page->ended ? "\"" : ""};
+    const char *const parts[] = {"{\"api\":{\"name\":", name ? name : "null", numbers, ended[0], ended[1], ended[2],
+                                 ",\"next\":",          next ? next : "null", "}}"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        api_add(&text, parts[i], strlen(parts[i]));
+    const char *metadata = api_end(&text);
+    int rc = metadata ? tl_put(a->run, "answers", TL_ELEMENT(.from = res, .metadata = metadata)) : TL_FAILED;
     if (!rc)
         a->done++;
     return rc;
@@ -103,6 +110,8 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
     memset(a, 0, sizeof *a);
     int rc = begin(a, run, arg);
     if (!rc)
+        rc = api_continue(a);
+    if (!rc)
         rc = api_token(a);
     while (!rc && !page.ended)
         rc = one_page(a, &page);
@@ -112,7 +121,7 @@ static int collect(void *self, struct tl_run *run, const void *arg) {
                      strcmp(page.ended, "again") == 0 || strcmp(page.ended, "circle") == 0
                          ? "it leads to a page that was asked for before"
                          : page.ended);
-    return rc;
+    return api_keep(a, &page, rc);
 }
 
 /* ---- children ---- */

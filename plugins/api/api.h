@@ -37,7 +37,9 @@ struct api {
     const char *asked[API_PAGES_MAX]; /* URLs, of API_LINK and API_NEXT */
     uint64_t seen[API_PAGES_MAX];     /* of answers that had items */
     size_t bytes;                     /* of all answers: they are kept until the run ends */
-    size_t done;                      /* pages that were put */
+    size_t done, read;                /* pages that were put; answers that could be read */
+    const char *key;                  /* of the state by which the next crawl goes on; NULL: it does not */
+    bool continued, gone;             /* it went on where an earlier crawl was cut; what it asked for is not there */
     const char *token;                /* "Bearer ...", of oauth2 */
     int64_t slept_us, pause_us;       /* in all; before the next page */
     int waits;
@@ -67,6 +69,14 @@ struct api_page {
 /* What an answer says; moves on to the next page. */
 int api_read(struct api *a, const struct tl_response *res, struct api_page *page);
 bool api_same_origin(const char *a, const char *b);
+int64_t api_whole(const char *text); /* a whole number that is not negative; -1: it is none */
+
+/* ---- next.c */
+#define API_TOO_LARGE "its answers are over 256 MiB"
+/* Where the page lies that comes behind this one, as a JSON object; NULL: nowhere. */
+const char *api_next(struct api *a, const struct api_page *page);
+int api_continue(struct api *a); /* with `continue`: stands where the last crawl was cut */
+int api_keep(struct api *a, const struct api_page *page, int rc); /* likewise: for the next one. Returns rc */
 
 /* ---- xml.c */
 /* Elements at a path such as /feed/entry, and the text of the first, unescaped; first may be NULL. -1: it is no XML. */

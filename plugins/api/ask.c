@@ -162,6 +162,7 @@ static int make_request(struct api *a, struct request *q) {
 }
 
 static int refused(struct api *a, const struct tl_response *res) {
+    a->gone = res->status == 400 || res->status == 404 || res->status == 410 || res->status == 422;
     const char *pointer = api_says(a, "/error"), *said = pointer ? tl_json_get(a->run, res->body, pointer) : NULL;
     return tl_fail(a->run, TL_FAILED, "%.300s answered %d%s%.200s", res->url, res->status, said ? ": " : "",
                    said ? said : "");

@@ -34,12 +34,13 @@ static const char *text_at(struct api *a, const struct tl_response *res, const c
     return there ? a->run->host->json_text(a->run, &v) : NULL;
 }
 
-/* A whole number that is not negative; -1: there is none. */
+int64_t api_whole(const char *text) {
+    return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) <= 15 ? strtoll(text, NULL, 10) : -1;
+}
+
 static int64_t number_at(struct api *a, const struct tl_response *res, const char *said) {
     const char *text = text_at(a, res, said);
-    if (!text || !*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 15)
-        return -1;
-    return strtoll(text, NULL, 10);
+    return text ? api_whole(text) : -1;
 }
 
 static uint64_t digest(struct tl_span bytes) {
@@ -188,6 +189,7 @@ int api_read(struct api *a, const struct tl_response *res, struct api_page *page
         page->again = page->again || a->seen[i] == own;
     if (page->again) /* who counts pages has come behind the last one; who is led there is led in a circle */
         return end(page, "again", a->by != API_PAGE && a->by != API_OFFSET), TL_OK;
+    a->read++;
     a->seen[a->done] = page->items != 0 ? own : 0;
     a->got += page->items > 0 ? page->items : 0;
     page->total = number_at(a, res, "/pages/total");
@@ -196,6 +198,6 @@ int api_read(struct api *a, const struct tl_response *res, struct api_page *page
         end(page, "pages", false);
     a->bytes += res->body.len;
     if (!rc && !page->ended && a->bytes > API_BYTES_MAX)
-        end(page, "its answers are over 256 MiB", true);
+        end(page, API_TOO_LARGE, true);
     return rc;
 }

@@ -308,6 +308,78 @@ def hostile():
        ("failed", 1, True))
 
 
+# ---------------------------------------------------------------- lists that are cut
+
+def cut():
+    """Every page tells where the next one lies; of a list that was cut, the last one does."""
+    def nexts(d):
+        return [about["next"] for _, about in pages(d)]
+
+    def numbered(most):
+        return lambda path, query, *_: (500 if int(query.get("p", query.get("o", 0))) > most else 200, {}, {
+            "items": [query.get("p", query.get("o"))] * 2, "total": 99})
+
+    for name, text, answer, want, ended in (
+            ("page", PAGE, numbered(3), [{"page": 2}, {"page": 3}, {"page": 4}, {"page": 4}], "failed"),
+            ("offset", OFFSET, numbered(3), [{"offset": 2}, {"offset": 4}, {"offset": 4}], "failed"),
+            ("cursor", CURSOR, lambda path, query, *_: (200, {}, {"items": [query.get("c")], "next": 9007199254740993 + len(
+                s.asked)}), [{"cursor": str(9007199254740993 + n)} for n in (1, 2)], "pages"),
+            ("next", NEXT, lambda path, query, *_: (200, {}, {"items": [len(s.asked)], "next": f"?n={len(s.asked)}"}),
+             [{"url": "BASE?n=1"}, {"url": "BASE?n=2"}], "pages"),
+            ("link", LINK, lambda path, query, *_: (200, {"Link": f"<?n={len(s.asked)}>; rel=next"}, {"items": [len(s.asked)]}),
+             [{"url": "BASE?n=1"}, {"url": "BASE?n=2"}], "pages")):
+        s, w = Server(answer), world(text)
+        w.configure("apis: [apis]\nfetch: {retries: 0, delay: 0s}\n")
+        ended_, d = run(w, base=s.base, pages=2 if ended == "pages" else 9)
+        eq(f"cut: {name}: where it goes on stands with each page", json.loads(json.dumps(nexts(d)).replace(s.base, "BASE")), want)
+        eq(f"cut: {name}: why it ended", (d.status, ends(d)[-1]), ("partial" if ended == "failed" else "success", ended))
+    s, w = Server(lambda path, query, *_: (200, {}, {"items": [query["p"]] if query["p"] != "3" else []})), world(PAGE)
+    _, d = run(w, base=s.base)
+    eq("cut: a list that ended leads nowhere", nexts(d), [{"page": 2}, {"page": 3}, None])
+
+
+def going_on():
+    """continue: a list that was cut goes on with the next crawl of that name, one that ended begins anew."""
+    def crawl(w, **args):
+        ended = w.tl("run", w.crawl("same", {"collector": "api", "args": dict(args, api="x")}))
+        return next(d for d in w.documents(ended.root) if d.collector == "api")
+
+    for name, text, key in (("page", PAGE.replace("most: 50", "most: 2, continue: true"), "p"),
+                            ("cursor", CURSOR.replace("at: /next", "at: /next, most: 2, continue: true"), "c"),
+                            ("next", NEXT.replace("at: /next", "at: /next, most: 2, continue: true"), "n")):
+        def answer(path, query, headers, body):
+            n = int(query.get(key, 1))
+            return 200, {}, {"items": [n] if n < 5 else [], "next": (f"?n={n + 1}" if key == "n" else n + 1) if n < 5 else None}
+
+        s, w = Server(answer), world(text)
+        asked = []
+        for _ in range(4):
+            crawl(w, base=s.base)
+            asked.append([int(a["query"].get(key, 1)) for a in s.asked])
+            s.asked.clear()
+        eq(f"continue: by {name}: every page once, then from the start", asked, [[1, 2], [3, 4], [5], [1, 2]])
+        crawl(w, base=s.base + "other/")
+        eq(f"continue: by {name}: another question begins at its own start", int(s.asked[0]["query"].get(key, 1)), 1)
+    s, w = Server(lambda path, query, *_: (200, {}, {"items": [query["p"]]})), world(PAGE.replace("most: 50", "most: 4, continue: true"))
+    w.configure("apis: [apis]\nfetch: {retries: 0, delay: 0s}\n")
+    fine = s.answer
+    s.answer = lambda path, query, *rest: (503, {}, {}) if query["p"] == "3" else fine(path, query, *rest)
+    d = crawl(w, base=s.base)
+    eq("continue: a page that failed is where it goes on", (d.status, ends(d)[-1], pages(d)[-1][1]["next"]), ("partial", "failed", {"page": 3}))
+    s.asked.clear()
+    s.answer = lambda *_: (500, {}, {})
+    d = crawl(w, base=s.base)
+    eq("continue: a server in trouble changes nothing", ([a["query"]["p"] for a in s.asked], d.status), (["3"], "failed"))
+    s.asked.clear()
+    s.answer = lambda *_: (410, {}, {"message": "this cursor is gone"})
+    d = crawl(w, base=s.base)
+    eq("continue: a place that is gone is given up", ([a["query"]["p"] for a in s.asked], d.status), (["3"], "partial"))
+    s.answer = fine
+    s.asked.clear()
+    d = crawl(w, base=s.base)
+    eq("continue: and the next crawl begins anew", ([a["query"]["p"] for a in s.asked], d.status), (["1", "2", "3", "4"], "success"))
+
+
 # ---------------------------------------------------------------- limits
 
 LIMITED = PAGE + "limits: {remaining: X-Left, reset: X-Reset, reset_is: seconds}\n"
@@ -557,5 +629,5 @@ def howto():
        ended.err), ended)
 
 
-main(howto, mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, limits,
+main(howto, mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, cut, going_on, limits,
      requests, identities, descriptions, secrets, redirects, oauth2, xml)
