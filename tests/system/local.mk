@@ -40,6 +40,7 @@ SYSTEM_TESTS += tests/system/revalidate.py
 SYSTEM_TESTS += tests/system/tables.py
 SYSTEM_TESTS += tests/system/tables_rebuilt.py
 SYSTEM_TESTS += tests/system/targets.py
+SYSTEM_TESTS += tests/system/tutorials.py
 SYSTEM_TESTS += tests/system/urls.py
 SYSTEM_TESTS += tests/system/verify.sh
 EXTRA_DIST += tests/system/lib.py
