@@ -33,4 +33,4 @@ dist_howto_DATA += docs/howto/targets.md
 dist_howto_DATA += docs/howto/urls.md
 
 tutorialdir = $(docdir)/tutorial
-dist_tutorial_DATA = docs/tutorial/first-collector.md docs/tutorial/first-crawl.md
+dist_tutorial_DATA = docs/tutorial/first-api.md docs/tutorial/first-collector.md docs/tutorial/first-crawl.md
