@@ -298,6 +298,8 @@ host_libhost_a_SOURCES += \
 	host/engine/refine.h \
 	host/engine/restore.c \
 	host/engine/restore.h \
+	host/engine/restore_lfs.c \
+	host/engine/restore_lfs.h \
 	host/engine/route.c \
 	host/engine/route.h \
 	host/engine/run.c \

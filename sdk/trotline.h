@@ -35,7 +35,8 @@ enum { TL_LIST = 1u, TL_REQUIRED = 2u, /* option flags; a TL_LIST field is a str
 enum {                                 /* request flags */
     TL_COOKIES = 1u,                   /* send what the crawl's jar has, keep what is set. RFC 6265 */
     TL_OWN_WAITS = 2u,                 /* 429, and 503 with Retry-After, are handed out at once: the collector does the waiting */
-    TL_STRIKE = 4u                     /* 1.4: what the answer repeats of the request's credentials is struck out with asterisks */
+    TL_STRIKE = 4u,                    /* 1.4: what the answer repeats of the request's credentials is struck out with asterisks */
+    TL_APPEND = 8u                     /* 1.5: `attach` names this run's last attachment: the body goes behind what it has by now */
 };
 enum { TL_OFFLINE = 1u };                 /* program flag: no network, and nothing written outside of tl_cache_dir */
 enum {                                    /* spawn flags */
@@ -116,13 +117,14 @@ struct tl_program {        /* runs in the supervisor; name must be declared in t
 };
 struct tl_backup {         /* 1.3: a copy of a repository, or of what is known of it. trotline-lake(5) */
     uint32_t struct_size;
-    const char *server, *owner, *name, *kind; /* github.com, octocat, Hello-World; bundle, zip, error, refs, json */
+    const char *server, *owner, *name, *kind; /* github.com, octocat, Hello-World; bundle, zip, error, refs, lfs, json, object */
     const char *media_type;
     int64_t at_us;                            /* its name, to the second */
     const char *cache_path; struct tl_span data; /* a file below tl_cache_dir, or NULL: these bytes. None: the newest is no more */
     const char *path; int64_t bytes; char sha256[65]; /* filled in */
     int64_t last, weekly, monthly; /* 1.4: of refs: dated copies that stay; all 0: every one */
     struct tl_list dropped;        /* 1.4: filled in: the bundles that go with it */
+    const char *attached;          /* 1.5: of kind object: this run's last attachment; sha256 is given, and must be its own */
 };
 struct tl_link { const char *url, *rel, *text, *source; int64_t position; };
 struct tl_html {           /* what one pass over a page found; all of it UTF-8 */
@@ -373,5 +375,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
  * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE
- * 1.5  2026-12  tl_program: url */
+ * 1.5  2026-12  tl_program: url; tl_backup: attached; TL_APPEND */
 #endif

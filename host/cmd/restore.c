@@ -24,6 +24,7 @@ static int restore_main(int argc, char **argv, const struct cmd_globals *g) {
     struct restore r = {.at_us = INT64_MAX};
     struct restored done = {0};
     struct fail why = FAIL_INIT;
+    char files[64] = "";
     for (int k; (k = cmd_option(argc, argv, "", longs)) != 0;) {
         if (k < 0)
             return k == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
@@ -38,10 +39,15 @@ static int restore_main(int argc, char **argv, const struct cmd_globals *g) {
     int code = cmd_open(&open, g, CMD_LAKE_READ, NULL, 0);
     if (!code && restore_repository(open.lake, &r, &done, &why))
         code = cmd_fail(&why, EXIT_INTERNAL);
-    else if (!code)
-        log_ending(EXIT_DONE, "%s as of %s is in %s: %lld ref%s from %lld bundle%s; work on it with: git clone %s",
+    if (!code && done.lacking)
+        log_warn("of %lld large files (Git LFS) the backup has %lld; of the others it has their pointers alone",
+                 (long long)(done.files + done.lacking), (long long)done.files);
+    if (!code && done.files)
+        snprintf(files, sizeof files, ", %lld large file%s", (long long)done.files, print_s(done.files));
+    if (!code)
+        log_ending(EXIT_DONE, "%s as of %s is in %s: %lld ref%s from %lld bundle%s%s; work on it with: git clone %s",
                    r.name, done.date, r.dir, (long long)done.refs, print_s(done.refs), (long long)done.bundles,
-                   print_s(done.bundles), r.dir);
+                   print_s(done.bundles), files, r.dir);
     cmd_close(&open);
     return code;
 }
@@ -49,7 +55,8 @@ static int restore_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_restore = {
     "restore", "make a repository again from its backups", restore_main, "[--at TIME] [SERVER/]OWNER/REPOSITORY FOLDER",
     "Makes a bare git repository in FOLDER from what the gitbackup collector has kept: all refs, HEAD, and every\n"
-    "object that they lead to, checked. FOLDER must not be there, or be empty. SERVER is github.com when left out.\n"
+    "object that they lead to, checked; large files of Git LFS that were kept, where git-lfs finds them. FOLDER must "
+    "not be there, or be empty. SERVER is github.com when left out.\n"
     "Nothing is asked of any network. `git clone FOLDER` makes a working copy of it.\n"
     "\n"
     "      --at TIME          as it was then: the newest copy that is no later (default: the newest)\n"

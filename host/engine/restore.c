@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "engine/restore_lfs.h"
 #include "lake/lake_backup.h"
 #include "lake/lake_inside.h"
 
@@ -240,6 +241,8 @@ static int plan(struct source *s, struct plan *p) {
     memcpy(date, s->date, sizeof date);
     for (size_t n = 0; n < CHAIN_MOST; n++) {
         int rc = s->manifest ? read_manifest(s, date) : TL_OK;
+        if (rc == TL_NOTFOUND && n > 0)
+            break;
         if (rc)
             return rc;
         if (n == 0 && s->manifest)
@@ -329,13 +332,15 @@ static bool is_free(const char *dir) {
     return fd >= 0 && is_empty(fd);
 }
 
-static int make(struct source *s, const struct plan *p) {
+static int make(struct source *s, const struct plan *p, struct restored *out) {
     AUTO_BUF struct buf part = BUF_INIT;
     size_t len = strlen(s->r->dir);
     while (len > 1 && s->r->dir[len - 1] == '/')
         len--;
     buf_printf(&part, "%.*s.restoring-%d", (int)len, s->r->dir, (int)getpid());
     int rc = build(s, p, part.data);
+    if (!rc)
+        rc = restore_lfs(s->l, s->copies.data, s->r->at_us, part.data, &out->files, &out->lacking, s->why);
     if (!rc && rename(part.data, s->r->dir))
         rc = fail_errno(s->why, TL_FAILED, "cannot give %.300s its name", s->r->dir);
     if (rc)
@@ -354,7 +359,7 @@ int restore_repository(struct lake *l, const struct restore *r, struct restored 
     if (!rc && !is_free(r->dir))
         rc = fail_exit(why, TL_INVALID, EXIT_USAGE, "%.300s is there and not empty; name a folder that is not", r->dir);
     if (!rc)
-        rc = make(&s, &p);
+        rc = make(&s, &p, out);
     snprintf(out->date, sizeof out->date, "%s", s.date);
     out->refs = p.refs;
     out->bundles = (int64_t)p.count;

@@ -11,6 +11,7 @@ struct restore {
 struct restored {
     char date[32];
     int64_t refs, bundles;
+    int64_t files, lacking; /* large files: put there, and never kept */
 };
 /* Makes a bare repository in dir, whole or not at all. TL_NOTFOUND, EXIT_USAGE: there is no such copy. Needs git. */
 int restore_repository(struct lake *l, const struct restore *r, struct restored *out, struct fail *why);

@@ -78,6 +78,28 @@ static int let_go(struct tl_run *pub, const struct lake_backup *place, struct tl
     return gone ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
 }
 
+/* An object of Git LFS is what its name says, or it is not kept. */
+static int take_object(struct run *r, struct lake_backup *place, struct tl_backup *b) {
+    AUTO_BUF struct buf path = BUF_INIT;
+    char hex[SHA256_BYTES * 2 + 1] = "";
+    int fd, rc = run_attached(r, b->attached, &fd);
+    if (rc)
+        return rc;
+    struct run_attachment *a = &r->attachment[r->attachment_count - 1];
+    rc = run_seal(r, a);
+    if (!rc)
+        hash_hex(a->sha256.byte, SHA256_BYTES, hex);
+    if (!rc && strncmp(hex, b->sha256, sizeof hex) != 0) {
+        run_unattach(r);
+        return run_fail(r, TL_INVALID, "digest", "what was fetched as %.64s has the SHA-256 %s, and is not kept",
+                        b->sha256, hex);
+    }
+    lake_backup_object(&path, place, hex);
+    a->path = b->path = arena_text(&r->arena, path.data, path.len);
+    b->bytes = a->bytes;
+    return rc || a->path ? rc : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+}
+
 int run_backup(struct tl_run *pub, struct tl_backup *given) {
     struct run *r = run_of(pub);
     struct tl_backup b = {0};
@@ -88,10 +110,15 @@ int run_backup(struct tl_run *pub, struct tl_backup *given) {
     int fd, rc = place_of(r, &b, &place);
     if (rc)
         return rc;
+    if (strcmp(b.kind, "object") == 0 && b.attached) {
+        rc = take_object(r, &place, &b);
+        RUN_GIVE(given, b);
+        return rc;
+    }
     lake_backup_copy(&path, &place);
     if (!lake_backup_is_copy(path.data, NULL) || strcmp(b.kind, LAKE_BACKUP_DROPPED + 1) == 0)
-        return run_fail(r, TL_INVALID, "invalid", "backup: a kind is one of bundle, zip, error, refs, json, not %s",
-                        b.kind);
+        return run_fail(r, TL_INVALID, "invalid",
+                        "backup: a kind is one of bundle, zip, error, refs, lfs, json, not %s", b.kind);
     snprintf(name, sizeof name, "%s of %s", b.kind, b.name);
     rc = b.cache_path ? run_attach_file(pub, name, b.media_type, b.cache_path)
                       : run_attach(pub, name, b.media_type, &fd);

@@ -141,7 +141,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     x->before = r->response;
     r->response = x;
     int fd = -1, rc;
-    if (q.attach && (rc = run_attach(pub, q.attach, NULL, &fd)))
+    if (q.attach && (rc = q.flags & TL_APPEND ? run_attached(r, q.attach, &fd) : run_attach(pub, q.attach, NULL, &fd)))
         return rc;
     if ((rc = run_conditions(r, &q))) {
         r->cancelled = true;

@@ -264,6 +264,14 @@ int run_attach(struct tl_run *pub, const char *name, const char *media_type, int
     return a.name && a.staged && a.media_type ? TL_OK : no_memory(r);
 }
 
+int run_attached(struct run *r, const char *name, int *fd) {
+    struct run_attachment *a = r->attachment_count ? &r->attachment[r->attachment_count - 1] : NULL;
+    if (!a || a->fd < 0 || strcmp(a->name, name) != 0)
+        return run_fail(r, TL_INVALID, "invalid", "the last attachment is not '%.200s', or it is finished", name);
+    *fd = a->fd;
+    return TL_OK;
+}
+
 void run_unattach(struct run *r) {
     struct run_attachment *a = &r->attachment[--r->attachment_count];
     if (a->fd >= 0)

@@ -295,7 +295,7 @@ static int each_row(void *ctx, const struct store_row *row) {
             continue;
         else if (!verify_there(v, attached.data))
             verify_problem(v, attached.data, "it is gone: the catalog has it as an attachment of %s", path);
-        else if (lake_backup_is_copy(attached.data, NULL))
+        else if (lake_backup_is_copy(attached.data, NULL) || lake_backup_is_object(attached.data))
             check_backup(v, attached.data, &said);
     if (rc != TL_NOTFOUND)
         verify_problem(v, path, "what the catalog says of its attachments cannot be read");

@@ -14,7 +14,7 @@
 #include "base/times.h"
 #include "lake/lake_inside.h"
 
-static const char *const kind_name[] = {"bundle", "zip", "error", "refs", "json"};
+static const char *const kind_name[] = {"bundle", "zip", "error", "refs", "lfs", "json"};
 
 static bool is_kind(const char *text) {
     for (size_t i = 0; i < COUNT_OF(kind_name); i++)
@@ -91,6 +91,41 @@ void lake_backup_newest(struct buf *out, const struct lake_backup *b) {
     buf_printf(out, ".%s", b->kind);
 }
 
+void lake_backup_object(struct buf *out, const struct lake_backup *b, const char *oid) {
+    lake_backup_copies(out, b);
+    buf_printf(out, "/lfs/%.2s/%.2s/%s", oid, oid + 2, oid);
+}
+
+static size_t split(const char *path, const char **part, size_t *len, size_t most) {
+    size_t n = 0;
+    for (const char *c = path; n < most; c++) {
+        part[n] = c;
+        len[n++] = strcspn(c, "/");
+        c += strcspn(c, "/");
+        if (!*c)
+            break;
+    }
+    return n;
+}
+
+static bool is_plain(const char *path) { /* as lake_value writes them */
+    for (const char *c = path; *c; c++)
+        if ((unsigned char)*c < 0x21 || (unsigned char)*c > 0x7e || *c == '\\')
+            return false;
+    return true;
+}
+
+bool lake_backup_is_object(const char *path) {
+    enum { PARTS = 13, OID = 64 }; /* those of a copy up to its name, lfs, two folders, the object */
+    const char *part[PARTS + 1];
+    size_t len[PARTS + 1];
+    return lake_path_ok(path) && is_plain(path) && split(path, part, len, PARTS + 1) == PARTS &&
+           span_eq((struct tl_span){part[0], len[0]}, LAKE_BACKUPS) && strncmp(part[1], "shard=", 6) == 0 &&
+           span_eq((struct tl_span){part[9], len[9]}, "lfs") && len[10] == 2 && len[11] == 2 && len[12] == OID &&
+           strspn(part[12], "0123456789abcdef") == OID && memcmp(part[10], part[12], 2) == 0 &&
+           memcmp(part[11], part[12] + 2, 2) == 0;
+}
+
 /* The name of a repository from that of the folder of its copies. */
 static void add_name(struct buf *out, struct tl_span folder) {
     for (size_t i = 0; i < COUNT_OF(kind_name); i++) {
@@ -107,25 +142,16 @@ static void add_name(struct buf *out, struct tl_span folder) {
 bool lake_backup_is_copy(const char *path, struct buf *newest) {
     enum { PARTS = 10 }; /* backups, shard=, server, four bytes, owner, name, date.kind */
     const char *part[PARTS + 1];
-    size_t len[PARTS + 1], n = 0;
+    size_t len[PARTS + 1];
     int64_t at;
-    if (!lake_path_ok(path))
+    if (!lake_path_ok(path) || !is_plain(path))
         return false;
-    for (const char *c = path; n <= PARTS; c++) {
-        part[n] = c;
-        len[n++] = strcspn(c, "/");
-        c += strcspn(c, "/");
-        if (!*c)
-            break;
-    }
+    size_t n = split(path, part, len, PARTS + 1);
     if (n != PARTS || !span_eq((struct tl_span){part[0], len[0]}, LAKE_BACKUPS) || strncmp(part[1], "shard=", 6) != 0 ||
         len[9] < LAKE_BACKUP_DATE + 1 || lake_backup_time((struct tl_span){part[9], len[9]}, &at) ||
         part[9][LAKE_BACKUP_DATE - 1] != '.' ||
         (!is_kind(part[9] + LAKE_BACKUP_DATE) && strcmp(part[9] + LAKE_BACKUP_DATE - 1, LAKE_BACKUP_DROPPED) != 0))
         return false;
-    for (const char *c = path; *c; c++) /* as lake_value writes them */
-        if ((unsigned char)*c < 0x21 || (unsigned char)*c > 0x7e || *c == '\\')
-            return false;
     if (!newest)
         return true;
     buf_add(newest, path, (size_t)(part[8] - path));
@@ -187,6 +213,8 @@ static int second_name(int from, const char *name, const char *to, const char *s
 int lake_backup_lead(struct lake *l, int from, const char *name, const char *to, struct fail *why) {
     AUTO_BUF struct buf newest = BUF_INIT, second = BUF_INIT;
     struct stat st;
+    if (lake_backup_is_object(to))
+        return TL_OK; /* it is called by what it is */
     if (!lake_backup_is_copy(to, &newest))
         return fail_set(why, TL_INVALID, "\"%.400s\" is no path of a backup", to);
     if (strcmp(strrchr(to, '.'), LAKE_BACKUP_DROPPED) == 0) { /* a mark: what it lets go is removed later */

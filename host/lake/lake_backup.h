@@ -13,7 +13,7 @@ enum { LAKE_BACKUP_DATE = sizeof "2026-11-30T02-00-00Z" };
 struct lake_backup {
     const char *shard, *server, *owner;
     const char *name,
-        *kind;     /* a repository's, and bundle, zip, error, refs; or of the owner itself, such as .listing */
+        *kind;     /* a repository's, and bundle, zip, error, refs, lfs; or of the owner itself, such as .listing */
     int64_t at_us; /* counted in whole seconds */
 };
 int lake_backup_byte(const char *owner); /* the first byte of its digest, which decides about its shard */
@@ -23,6 +23,10 @@ void lake_backup_copy(struct buf *out, const struct lake_backup *b);
 void lake_backup_newest(struct buf *out, const struct lake_backup *b); /* the name that leads to the newest */
 const char *lake_backup_date(int64_t at_us, char out[LAKE_BACKUP_DATE]);
 int lake_backup_time(struct tl_span date, int64_t *at_us); /* of such a date, whatever follows; TL_INVALID */
+/* A large file of a repository, by its SHA-256: FOLDER/NAME/lfs/aa/bb/OID. It belongs to no date, and is never let go.
+ */
+void lake_backup_object(struct buf *out, const struct lake_backup *b, const char *oid);
+bool lake_backup_is_object(const char *path);
 /* Is it the path of a copy? newest, when not NULL, gets the name that leads to it. */
 bool lake_backup_is_copy(const char *path, struct buf *newest);
 

@@ -135,7 +135,7 @@ bool lake_backup_let_go(struct lake *l, const char *path) {
 
 /* ---- removing */
 
-static const char *const part_of_copy[] = {"bundle", "zip", "refs", "lfs"};
+static const char *const part_of_copy[] = {"bundle", "zip", "refs"};
 
 static bool is_same_file(int a, const char *left, int b, const char *right) {
     struct stat l, r;

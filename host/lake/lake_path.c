@@ -169,6 +169,6 @@ void lake_staged_attachment(struct buf *out, const char *result_id, struct tl_sp
 
 bool lake_attachment_ok(const char *path) {
     return strncmp(path, LAKE_BACKUPS "/", sizeof LAKE_BACKUPS) == 0
-               ? lake_backup_is_copy(path, NULL)
+               ? lake_backup_is_copy(path, NULL) || lake_backup_is_object(path)
                : strncmp(path, "attachments/", 12) == 0 && lake_path_ok(path);
 }

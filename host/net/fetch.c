@@ -250,7 +250,8 @@ int fetch_get(struct fetcher *f, const struct fetch_env *env, const struct tl_re
                          .cookies = q->flags & TL_COOKIES ? env->cookies : NULL,
                          .method = q->method ? q->method : "GET",
                          .body = q->body,
-                         .attach_fd = attach_fd};
+                         .attach_fd = attach_fd,
+                         .attach_base = attach_fd < 0 ? 0 : lseek(attach_fd, 0, SEEK_END)};
     const char *requested = NULL;
     int rc = TL_OK;
     memset(a, 0, sizeof *a);

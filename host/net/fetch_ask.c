@@ -300,7 +300,8 @@ static int ask(struct exchange *x, struct transfer_request *t, struct transfer_r
     int64_t tries = 0, since = 0;
     bool first = true, revived = false;
     for (;; first = false) {
-        if (t->attach_fd >= 0 && (ftruncate(t->attach_fd, 0) || lseek(t->attach_fd, 0, SEEK_SET) < 0))
+        if (t->attach_fd >= 0 &&
+            (ftruncate(t->attach_fd, t->attach_base) || lseek(t->attach_fd, t->attach_base, SEEK_SET) < 0))
             return TL_FAILED;
         int rc = ask_once(x, t, first, r);
         if (rc || (rc = fetch_split_headers(x)))
@@ -339,6 +340,7 @@ int fetch_ask(struct exchange *x) {
                                  .header_count = h.count,
                                  .body = form.len ? buf_span(&form) : x->body,
                                  .max_bytes = fetch_max_bytes(x),
+                                 .attach_base = x->attach_base,
                                  .attach_fd = x->attach_fd};
     rc = rc ? rc : ask(x, &t, &x->a->result);
     if (url.len)

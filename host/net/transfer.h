@@ -34,6 +34,7 @@ struct transfer_request {
     size_t header_count;
     struct tl_span body;
     int64_t timeout_us, max_bytes;    /* of the body after decoding */
+    int64_t attach_base;              /* what is in that file before the body */
     int attach_fd;                    /* -1: the body goes into memory */
     bool host_named, private_allowed; /* guard.h */
     bool fresh;                       /* over a connection of its own */

@@ -435,16 +435,18 @@ FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root JOIN fo
 CREATE VIEW backups AS WITH file AS (
     SELECT '["' || replace(a.value ->> 'path', '/', '","') || '"]' AS place, a.value ->> 'name' AS called,
         a.value ->> 'bytes' AS bytes, a.value ->> 'path' AS path, a.value ->> 'sha256' AS sha256, d.result_id, r.run_id,
-        o.run_id AS root_id
+        o.run_id AS root_id, d.collected_us
     FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.attachments) a
     WHERE d.attachments LIKE '%"backups/%' AND a.value ->> 'path' LIKE 'backups/%')
 SELECT
     x.place ->> 2 AS server, x.place ->> 7 AS owner, substr(x.called, instr(x.called, ' of ') + 4) AS name,
-    substr(x.called, 1, instr(x.called, ' of ') - 1) AS kind,
-    substr(x.place ->> 9, 1, 13) || ':' || substr(x.place ->> 9, 15, 2) || ':' || substr(x.place ->> 9, 18, 3) AS at,
+    CASE WHEN x.place ->> 12 IS NULL THEN substr(x.called, 1, instr(x.called, ' of ') - 1) ELSE 'object' END AS kind,
+    CASE WHEN x.place ->> 12 IS NULL
+        THEN substr(x.place ->> 9, 1, 13) || ':' || substr(x.place ->> 9, 15, 2) || ':' || substr(x.place ->> 9, 18, 3)
+        ELSE AT(x.collected_us) END AS at,
     x.bytes, x.path, x.sha256, substr(x.place ->> 1, 7) AS shard, x.result_id, x.run_id, x.root_id
 FROM file x
-WHERE x.path NOT LIKE '%.dropped' AND (x.path LIKE '%.error' OR rtrim(x.path, 'abcdefghijklmnopqrstuvwxyz') NOT IN (
+WHERE x.path NOT LIKE '%.dropped' AND (x.path LIKE '%.error' OR x.path LIKE '%.lfs' OR rtrim(x.path, 'abcdefghijklmnopqrstuvwxyz') NOT IN (
     SELECT rtrim(f.path, 'abcdefghijklmnopqrstuvwxyz') FROM file f WHERE f.path LIKE '%.dropped'));
 
 CREATE VIEW datasets AS SELECT

@@ -18,8 +18,9 @@ static const struct tl_option arguments[] = {
     {"list", TL_TEXT, 0, offsetof(struct args, list), "user", "user|organisation|own",
      "which list: the public ones of a user, all of an organisation, all of the token's own user"},
     {"wiki", TL_BOOL, 0, offsetof(struct args, wiki), "true", NULL, "wikis, too"},
+    {"lfs", TL_BOOL, 0, offsetof(struct args, lfs), "true", NULL, "the large files of Git LFS, too"},
     {"max_size", TL_BYTES, 0, offsetof(struct args, max_size), "0", NULL,
-     "none that is larger by what its list says; 0: any"},
+     "no repository that is larger by what its list says, and no large file; 0: any"},
     {"include", TL_TEXT, TL_LIST, offsetof(struct args, include), NULL, NULL,
      "only names that match one of these globs"},
     {"exclude", TL_TEXT, TL_LIST, offsetof(struct args, exclude), NULL, NULL, "no names that match one of these globs"},
@@ -38,7 +39,7 @@ static const struct tl_dataset datasets[] = {
     {"repositories", TL_KEY_VALUE, "git,backup", "what became of each repository"},
     {0}};
 static const char *const programs[] = {"git", NULL};
-static const char *const hosts[] = {"api.github.com", "github.com", NULL};
+static const char *const hosts[] = {"api.github.com", "github.com", "github-cloud.githubusercontent.com", NULL};
 
 static int read_keep(struct tl_run *run, struct args *a) {
     static const char *const key[] = {"\"last\"", "\"weekly\"", "\"monthly\""}; /* verbatim */

@@ -11,7 +11,7 @@ struct args {
     const char *login, *api, *list, *repo;
     const struct tl_secret *token;
     struct tl_list url, include, exclude;
-    bool wiki, forks, archived, starred;
+    bool wiki, lfs, forks, archived, starred;
     const char *keep; /* JSON; read into: */
     int64_t last, weekly, monthly;
     int64_t max_size, full_every;
@@ -23,6 +23,7 @@ struct repository {
     const char *server, *owner, *name, *full_name, *clone_url, *formerly;
     bool has_wiki, is_wiki, fork, archived;
     int64_t bytes; /* as its list says; 0: nothing */
+    int64_t more;  /* how often it was handed on to a further run, because there was too much for one */
 };
 bool source_name_ok(const char *name); /* of an owner or a repository: could be the name of a file */
 bool source_matches(const char *glob, const char *text);
@@ -70,6 +71,8 @@ struct outcome {
     struct tl_list dropped; /* bundles that went with it */
     bool verified;
     const char *zip_reason, *wiki, *lfs;
+    const char *lfs_reason; /* why not all large files are there, when that is not for their server to say; or NULL */
+    bool lfs_waiting;       /* there are more of them than one run takes */
     struct text changed, submodules, pointers; /* JSON, without the brackets */
 };
 int outcome_fail(struct tl_run *run, struct outcome *o, const char *class, int rc, const char *said);
@@ -104,8 +107,14 @@ int mirror_git(struct mirror *m, const char *const *argv, size_t max_output, str
 void mirror_begin(struct mirror *m, const char *const *argv, struct tl_program *p); /* for a program that streams */
 const char *mirror_class(const struct mirror *m);                                   /* of its failure */
 
-/* ---- tree.c: what the tree of HEAD says of things that lie elsewhere: submodules, large files */
+/* ---- tree.c: what the tree of HEAD says of things that lie elsewhere */
 int tree_look(struct mirror *m, struct outcome *o);
+
+/* ---- lfs.c: large files; like has server, owner, name and time */
+int lfs_copy(struct mirror *m, const struct tl_backup *like,
+             struct outcome *o); /* of all that the mirror has. (waits) */
+int lfs_go_on(struct mirror *m, struct tl_backup *like,
+              struct outcome *o); /* what was lacking the last time. (waits) */
 
 /* ---- repository.c, listing.c */
 int repository_back_up(struct tl_run *run, const struct args *a, const struct repository *r);

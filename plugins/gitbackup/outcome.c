@@ -68,13 +68,18 @@ int outcome_put(struct tl_run *run, const struct repository *r, const struct out
         put_file(&t, "zip", &o->zip, "");
         if (!o->zip.path && o->zip_reason)
             member(&t, "zip_reason", o->zip_reason);
-        member(&t, "lfs", o->lfs ? o->lfs : "none");
-        text_word(&t, ",\"lfs_objects\":[");
-        text_add(&t, o->pointers.ptr, o->pointers.len);
-        text_word(&t, "],\"submodules\":[");
+        text_word(&t, ",\"submodules\":[");
         text_add(&t, o->submodules.ptr, o->submodules.len);
         text_word(&t, "]");
     }
+    if (o->lfs || o->bundle.path) {
+        member(&t, "lfs", o->lfs ? o->lfs : "none");
+        text_word(&t, ",\"lfs_objects\":[");
+        text_add(&t, o->pointers.ptr, o->pointers.len);
+        text_word(&t, "]");
+    }
+    if (o->lfs_reason)
+        member(&t, "lfs_reason", o->lfs_reason);
     text_word(&t, ",\"changed\":[");
     text_add(&t, o->changed.ptr, o->changed.len);
     text_word(&t, "]");

@@ -252,6 +252,9 @@ static int copy(struct work *w) {
         rc = copy_zip(w);
     if (!rc && w->offered.head_oid)
         rc = tree_look(&w->m, &w->o);
+    const struct tl_backup like = file_of(w, "lfs");
+    if (!rc)
+        rc = lfs_copy(&w->m, &like, &w->o);
     if (!rc)
         rc = put_manifest(w);
     sweep(w);
@@ -303,9 +306,12 @@ static int decide(struct work *w) {
         return empty(w);
     if (!w->known || strcmp(w->was.digest, w->offered.digest) != 0 || !same(w->was.head, w->offered.head))
         return copy(w);
+    struct tl_backup like = file_of(w, "lfs");
+    rc = lfs_go_on(&w->m, &like, &w->o);
+    w->at_us = like.at_us;
     w->o.refs = &w->offered;
     w->o.status = "unchanged";
-    return TL_OK;
+    return rc;
 }
 
 static int carry_out(struct work *w, struct tl_run *run, const struct args *a, const struct repository *r) {
@@ -361,7 +367,16 @@ static int wiki_of(struct tl_run *run, const struct args *a, const struct reposi
         rc = outcome_error_file(run, &wiki, &w.o, w.at_us);
     else if (!rc && *status && strcmp(*status, "absent") != 0)
         rc = end_of(&w, "error");
+    of->lfs_reason = of->lfs_reason ? of->lfs_reason : w.o.lfs_reason;
+    of->lfs_waiting = of->lfs_waiting || w.o.lfs_waiting;
     return rc ? rc : outcome_add_dropped(run, of, &w.o.dropped);
+}
+
+/* What was too much for this run is for another one. */
+static int hand_on_rest(struct tl_run *run, const struct repository *r) {
+    struct repository rest = *r;
+    rest.more++;
+    return listing_hand_on(run, &rest);
 }
 
 int repository_back_up(struct tl_run *run, const struct args *a, const struct repository *r) {
@@ -374,6 +389,8 @@ int repository_back_up(struct tl_run *run, const struct args *a, const struct re
         w.o.wiki = "absent";
     if (!rc)
         rc = outcome_put(run, r, &w.o);
+    if (!rc && w.o.lfs_waiting)
+        rc = hand_on_rest(run, r);
     if (rc)
         return rc;
     tl_reason(run); /* of what was dealt with */
@@ -382,5 +399,7 @@ int repository_back_up(struct tl_run *run, const struct args *a, const struct re
                        w.o.reason);
     if (wiki_failed)
         return tl_fail(run, TL_PARTIAL, "the wiki of %s could not be backed up: its .error says why", r->full_name);
+    if (w.o.lfs_reason)
+        return tl_fail(run, TL_PARTIAL, "not all large files of %s could be fetched: %s", r->full_name, w.o.lfs_reason);
     return TL_OK;
 }

@@ -83,6 +83,8 @@ int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struc
                              .fork = flag(run, entry, "/fork"),
                              .archived = flag(run, entry, "/archived")};
     int64_t kb = value_count(run, entry, "/size");
+    r->more = own ? value_count(run, entry, "/more") : 0;
+    r->more = r->more > 0 ? r->more : 0;
     r->bytes = kb > 0 && kb < INT64_MAX / 1024 ? kb * 1024 : 0;
     *why = NULL;
     if (!source_name_ok(r->name))
@@ -152,6 +154,8 @@ const char *source_json(struct tl_run *run, const struct repository *r) {
         text_word(&t, ",\"formerly\":");
         text_string(&t, r->formerly);
     }
+    if (r->more > 0)
+        text_word(&t, text_format(run, ",\"more\":%lld", (long long)r->more));
     text_word(&t, text_format(run, ",\"has_wiki\":%s,\"fork\":%s,\"archived\":%s,\"size\":%lld}",
                               r->has_wiki ? "true" : "false", r->fork ? "true" : "false",
                               r->archived ? "true" : "false", (long long)(r->bytes / 1024)));

@@ -1,11 +1,11 @@
-/* tree.c - what the tree of HEAD says of things that lie elsewhere, and that no bundle holds: submodules, and files
- * that Git LFS has put pointers in the place of. They are listed, never fetched: their URLs are text from outside. */
+/* tree.c - what the tree of HEAD says of things that lie elsewhere, and that no bundle holds: submodules. They are
+ * listed, never fetched: their URLs are text from outside. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "gitbackup.h"
 
-enum { LISTED_MOST = 100000, MODULES_MOST = 2000, OUT_MOST = 32 << 20 };
+enum { MODULES_MOST = 2000, OUT_MOST = 32 << 20 };
 
 struct module {
     const char *name, *path, *url, *oid;
@@ -14,7 +14,7 @@ struct tree {
     struct mirror *m;
     struct module *module;
     size_t modules;
-    bool attributes, has_modules;
+    bool has_modules;
 };
 
 /* "MODE TYPE OID\tPATH" */
@@ -23,9 +23,6 @@ static int take_entry(struct tree *t, struct tl_span line) {
     if (!tab)
         return TL_OK;
     struct tl_span path = {tab + 1, line.len - (size_t)(tab + 1 - line.ptr)};
-    const char *last = memrchr(path.ptr, '/', path.len);
-    struct tl_span name = last ? (struct tl_span){last + 1, path.len - (size_t)(last + 1 - path.ptr)} : path;
-    t->attributes = t->attributes || (name.len == 14 && memcmp(name.ptr, ".gitattributes", 14) == 0);
     t->has_modules = t->has_modules || (path.len == 11 && memcmp(path.ptr, ".gitmodules", 11) == 0);
     const char *oid = line.ptr + 14; /* behind "160000 commit " */
     if (line.len < 15 || memcmp(line.ptr, "160000 commit ", 14) != 0 || oid > tab || t->modules == MODULES_MOST)
@@ -110,61 +107,14 @@ static void put_modules(struct tree *t, struct outcome *o) {
     }
 }
 
-/* Lines of `git grep -A2`: HEAD:PATH, then ':' or '-' by way of a NUL, then the line. */
-static int read_pointers(struct tree *t, struct outcome *o) {
-    struct tl_run *run = t->m->run;
-    const char *const argv[] = {"git",
-                                "-C",
-                                t->m->git,
-                                "grep",
-                                "-I",
-                                "-h",
-                                "-A",
-                                "2",
-                                "--no-color",
-                                "-e",
-                                "^version https://git-lfs.github.com/spec/v1$",
-                                "HEAD",
-                                NULL};
-    struct tl_span out = {0};
-    size_t n = 0;
-    o->pointers = (struct text){.run = run};
-    int rc = mirror_git(t->m, argv, OUT_MOST, &out);
-    if (rc)
-        return rc == TL_NOTFOUND ? TL_OK : rc;
-    const char *oid = NULL;
-    for (const char *at = out.ptr, *end = out.ptr + out.len; at < end && n < LISTED_MOST;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t len = (size_t)((stop ? stop : end) - at);
-        if (len == 75 && strncmp(at, "oid sha256:", 11) == 0 && strspn(at + 11, "0123456789abcdef") >= 64)
-            oid = text_copy(run, (struct tl_span){at + 11, 64});
-        else if (oid && len > 5 && len < 25 && strncmp(at, "size ", 5) == 0 &&
-                 strspn(at + 5, "0123456789") == len - 5) {
-            text_word(&o->pointers, text_format(run, "%s{\"oid\":\"%s\",\"size\":%.*s}", n++ ? "," : "", oid,
-                                                (int)(len - 5), at + 5));
-            oid = NULL;
-        }
-        at += len + 1;
-    }
-    if (n)
-        o->lfs = "pointers-only";
-    return TL_OK;
-}
-
 int tree_look(struct mirror *m, struct outcome *o) {
     struct tree t = {.m = m, .module = tl_alloc(m->run, MODULES_MOST * sizeof *t.module)};
     if (!t.module)
         return tl_fail(m->run, TL_FAILED, "the run's memory is used up");
-    o->lfs = "none";
     int rc = list(&t);
     if (!rc && t.modules && t.has_modules)
         rc = read_modules(&t);
     if (!rc)
         put_modules(&t, o);
-    if (!rc && t.attributes)
-        rc = read_pointers(&t, o);
-    if (!rc && o->lfs && *o->lfs == 'p')
-        tl_log(m->run, TL_WARN, "%s: large files are in Git LFS; the backup has their pointers alone",
-               m->repository->full_name);
     return rc;
 }

@@ -12,6 +12,7 @@ GIT_ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, 
            "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_CONFIG_COUNT": "1",
            "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 PERSON = "A U Thor <a@example.org> 1700000000 +0000"
+SIGNED = "signature-of-a-few-minutes"
 TOKEN = "ghp_0123456789abcdefABCDEFghijklmnopqrst"
 
 
@@ -72,6 +73,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
                 body += self.rfile.read(size)
                 self.rfile.readline()
             self.rfile.readline()
+        if path.endswith("/info/lfs/objects/batch") and hub.lfs is not None:
+            return self.large(json.loads(body))
         if self.command == "POST" and hub.gate:
             hub.reached.set()
             hub.gate.wait(PATIENCE)
@@ -92,6 +95,33 @@ class Hub(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(rest)
 
+    def large(self, wanted):
+        """The batch API of Git LFS. hub.lfs: {oid: bytes, or how it fails}"""
+        hub, objects = self.server.hub, []
+        hub.batches.append([o["oid"] for o in wanted["objects"]])
+        for o in wanted["objects"]:
+            if o["oid"] in hub.lfs:
+                action = {"href": f"{hub.media or hub.base}/media/{o['oid']}?X-Signature={SIGNED}&key=a%2Fb", "expires_in": 3600}
+                if hub.media_header:
+                    action["header"] = hub.media_header
+                objects.append({**o, "actions": {"download": action}})
+            else:
+                objects.append({**o, "error": {"code": 404, "message": "Object does not exist"}})
+        return self.answer(200, {"transfer": "basic", "objects": objects}, ("Content-Type", "application/vnd.git-lfs+json"))
+
+    def give(self, oid, query):
+        hub = self.server.hub
+        value, asked = hub.lfs.get(oid), self.headers.get("Range")
+        if isinstance(value, int) or urllib.parse.parse_qs(query) != {"X-Signature": [SIGNED], "key": ["a/b"]}:
+            return self.answer(value if isinstance(value, int) else 403, b"no")
+        if asked and hub.flaky and not asked.startswith("bytes=0-"):
+            hub.flaky = False
+            return self.answer(503, b"not now")
+        if asked and hub.ranges:
+            first, last = (int(x) for x in asked.partition("=")[2].split("-"))
+            return self.answer(206, value[first:last + 1], ("Content-Range", f"bytes {first}-{last}/{len(value)}"))
+        return self.answer(200, value)
+
     def do_GET(self):
         hub = self.server.hub
         path, _, query = self.path.partition("?")
@@ -102,6 +132,9 @@ class Hub(http.server.BaseHTTPRequestHandler):
             if hub.private and TOKEN not in (self.headers.get("Authorization") or "") and not (
                     self.headers.get("Authorization") or "").startswith("Basic "):
                 return self.answer(401, {"message": "Requires authentication"}, ("WWW-Authenticate", 'Basic realm="git"'))
+            if part[0] == "media":
+                hub.given.append((part[1], self.headers.get("Range"), self.headers.get("Authorization")))
+                return self.give(part[1], query)
             if part[0] == "git":
                 name = "/".join(part[1:3])
                 if name in hub.blocked:
@@ -128,6 +161,7 @@ class Farm:
         self.repos = TMP / f"sources-{Farm.made}"
         self.repos.mkdir()
         self.lists, self.pages, self.seen, self.blocked = {}, {}, [], set()
+        self.lfs, self.batches, self.given, self.ranges, self.flaky, self.media, self.media_header = None, [], [], True, False, None, None
         self.step, self.gate, self.reached, self.private = step, None, threading.Event(), False
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
         self.server.daemon_threads, self.server.hub = True, self

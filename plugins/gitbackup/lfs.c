@@ -1,0 +1,538 @@
+/* lfs.c - large files that Git LFS has put pointers in the place of: which there are in all of the history, and those
+ * files themselves, as objects that the backup keeps by their SHA-256.
+ *
+ * They are asked for by the fetching of the host, as everything else from outside: the leash, the guard of addresses,
+ * limits and secrets hold for them, too; an answer that sends the token anywhere else is none. What is kept is what its
+ * name says, and never again asked for. REPO.lfs lists what is known: OID SIZE, behind a '-' when it is not kept.
+ * https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "gitbackup.h"
+
+enum {
+    OBJECTS_MOST = 50000, /* in one repository */
+    BATCH = 100,          /* asked for at once */
+    FRESH_MOST = 250,     /* attachments of one run; others come with the next */
+    POINTER_LEAST = 120,  /* bytes */
+    POINTER_MOST = 1023,
+    OID = 64,
+    PIECE = 8 << 20, /* a large object comes in pieces, for which the time-out of a request is enough */
+    BROKEN_MOST = 5  /* in a row: then the rest has to wait */
+};
+
+struct object {
+    const char *oid, *size;  /* size: digits */
+    bool kept, asked, tried; /* tried: what there is to say of it was said */
+};
+struct lfs {
+    struct tl_run *run;
+    struct mirror *m;
+    const struct tl_backup *like; /* server, owner, name, at_us */
+    struct object *item;
+    size_t count, room, fresh;
+    int broken;
+    const char *why; /* the last that went wrong on the way */
+    const char *list_before;
+    size_t list_before_len;
+};
+
+static int no_memory(struct tl_run *run) {
+    return tl_fail(run, TL_FAILED, "the run's memory is used up");
+}
+
+/* ---- what there is */
+
+static int add(struct lfs *l, struct tl_span oid, struct tl_span size, bool kept) {
+    if (l->count == OBJECTS_MOST)
+        return TL_OK;
+    if (l->count == l->room) {
+        size_t room = l->room ? l->room * 2 : 64;
+        struct object *wider = tl_alloc(l->run, room * sizeof *wider);
+        if (!wider)
+            return no_memory(l->run);
+        if (l->count)
+            memcpy(wider, l->item, l->count * sizeof *wider);
+        l->item = wider;
+        l->room = room;
+    }
+    struct object *x = &l->item[l->count++];
+    *x = (struct object){.oid = text_copy(l->run, oid), .size = text_copy(l->run, size), .kept = kept};
+    return x->oid && x->size ? TL_OK : no_memory(l->run);
+}
+
+static bool all_of(struct tl_span s, const char *set) {
+    for (size_t i = 0; i < s.len; i++)
+        if (!s.ptr[i] || !strchr(set, s.ptr[i]))
+            return false;
+    return s.len > 0;
+}
+
+static bool is_oid(struct tl_span s) {
+    return s.len == OID && all_of(s, "0123456789abcdef");
+}
+
+static bool is_size(struct tl_span s) {
+    return s.len < 19 && all_of(s, "0123456789") && (*s.ptr != '0' || s.len == 1);
+}
+
+static int by_oid(const void *a, const void *b) {
+    const struct object *x = a, *y = b;
+    int order = strcmp(x->oid, y->oid);
+    return order ? order : (int)y->kept - (int)x->kept;
+}
+
+/* Each once, by their ids; a kept one stands for the others. */
+static void settle(struct lfs *l) {
+    size_t n = 0;
+    if (l->count)
+        qsort(l->item, l->count, sizeof *l->item, by_oid);
+    for (size_t i = 0; i < l->count; i++)
+        if (n == 0 || strcmp(l->item[n - 1].oid, l->item[i].oid) != 0)
+            l->item[n++] = l->item[i];
+    l->count = n;
+}
+
+static int read_list(struct lfs *l) {
+    struct tl_backup b = *l->like;
+    struct tl_span text;
+    b.kind = "lfs";
+    int rc = tl_backup_read(l->run, &b, &text);
+    if (rc)
+        return rc == TL_NOTFOUND ? TL_OK : rc;
+    l->list_before = text.ptr;
+    l->list_before_len = text.len;
+    for (const char *at = text.ptr, *end = text.ptr + text.len; at < end && !rc;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t len = (size_t)((stop ? stop : end) - at);
+        bool kept = *at != '-';
+        const char *oid = kept ? at : at + 1, *line_end = at + len;
+        if (line_end - oid > OID + 1 && oid[OID] == ' ') {
+            struct tl_span id = {oid, OID}, size = {oid + OID + 1, (size_t)(line_end - oid - OID - 1)};
+            rc = is_oid(id) && is_size(size) ? add(l, id, size, kept) : TL_OK;
+        }
+        at += len + 1;
+    }
+    return rc;
+}
+
+/* "OID TYPE SIZE" of every object of the mirror: blobs that are as small as pointers. */
+static int list_blobs(struct lfs *l, struct text *out) {
+    const char *const argv[] = {"git",
+                                "-C",
+                                l->m->git,
+                                "cat-file",
+                                "--unordered",
+                                "--batch-all-objects",
+                                "--batch-check=%(objecttype) %(objectsize) %(objectname)",
+                                NULL};
+    struct tl_program p;
+    struct tl_span line;
+    int status = 0, rc;
+    mirror_begin(l->m, argv, &p);
+    p.max_output = 0;
+    if (!p.env)
+        return no_memory(l->run);
+    rc = tl_process_start(l->run, &p);
+    while (!rc && !(rc = tl_process_line(l->run, &line))) {
+        if (line.len < 8 || memcmp(line.ptr, "blob ", 5) != 0)
+            continue;
+        char *end = NULL;
+        long size = strtol(line.ptr + 5, &end, 10);
+        if (size >= POINTER_LEAST && size <= POINTER_MOST && end && *end == ' ') {
+            text_word(out, end + 1);
+            text_add(out, "\n", 1);
+        }
+        if (out->lost)
+            return no_memory(l->run);
+    }
+    return rc == TL_NOTFOUND ? tl_process_end(l->run, &status, NULL) : rc;
+}
+
+struct reading {
+    struct lfs *l;
+    int64_t left; /* bytes of the blob that are still to come */
+    int at;       /* lines of it that were right: version, oid */
+    char oid[OID];
+};
+
+/* What cat-file --batch says: "OID blob SIZE", the blob, a newline. */
+static int read_line(struct reading *r, struct tl_span line) {
+    static const char version[] = "version https://git-lfs.github.com/spec/v1";
+    if (r->left <= 0) {
+        const char *size = memrchr(line.ptr, ' ', line.len);
+        r->left = size ? strtoll(size + 1, NULL, 10) + 1 : 0;
+        r->at = 0;
+        return TL_OK;
+    }
+    r->left -= (int64_t)line.len + 1;
+    if (r->at == 0) {
+        r->at = line.len == sizeof version - 1 && memcmp(line.ptr, version, line.len) == 0 ? 1 : -1;
+    } else if (r->at == 1 && line.len == 11 + OID && memcmp(line.ptr, "oid sha256:", 11) == 0 &&
+               is_oid((struct tl_span){line.ptr + 11, OID})) {
+        memcpy(r->oid, line.ptr + 11, OID);
+        r->at = 2;
+    } else if (r->at == 1 && line.len > 4 && memcmp(line.ptr, "ext-", 4) == 0) {
+        return TL_OK; /* lines of extensions stand before the oid */
+    } else {
+        bool sized = r->at == 2 && line.len > 5 && memcmp(line.ptr, "size ", 5) == 0 &&
+                     is_size((struct tl_span){line.ptr + 5, line.len - 5});
+        r->at = -1;
+        return sized ? add(r->l, (struct tl_span){r->oid, OID}, (struct tl_span){line.ptr + 5, line.len - 5}, false)
+                     : TL_OK;
+    }
+    return TL_OK;
+}
+
+/* Some at a time, for what a program is given at its start is bounded. */
+static int read_blobs(struct lfs *l, const struct text *names) {
+    enum { PART = 32768 };
+    const char *const argv[] = {"git", "-C", l->m->git, "cat-file", "--batch", "--buffer", NULL};
+    struct reading r = {.l = l};
+    struct tl_program p;
+    struct tl_span line;
+    int status = 0, rc = TL_OK;
+    for (size_t at = 0; at < names->len && !rc;) {
+        size_t n = names->len - at > PART ? PART : names->len - at;
+        while (at + n < names->len && names->ptr[at + n - 1] != '\n')
+            n++;
+        mirror_begin(l->m, argv, &p);
+        p.max_output = 0;
+        p.input = (struct tl_span){names->ptr + at, n};
+        if (!p.env)
+            return no_memory(l->run);
+        r.left = 0;
+        rc = tl_process_start(l->run, &p);
+        if (!rc)
+            rc = tl_process_write(l->run, (struct tl_span){"", 0});
+        while (!rc && !(rc = tl_process_line(l->run, &line)))
+            rc = read_line(&r, line);
+        if (rc == TL_NOTFOUND)
+            rc = tl_process_end(l->run, &status, NULL);
+        at += n;
+    }
+    return rc;
+}
+
+static int find(struct lfs *l) {
+    struct text names = {.run = l->run};
+    int rc = list_blobs(l, &names);
+    if (!rc && names.len)
+        rc = read_blobs(l, &names);
+    settle(l);
+    return rc;
+}
+
+/* ---- fetching */
+
+static int64_t size_of(const struct object *x) {
+    return strtoll(x->size, NULL, 10);
+}
+
+static bool is_wanted(const struct lfs *l, const struct object *x) {
+    int64_t most = l->m->args->max_size;
+    return !x->kept && !x->tried && (most <= 0 || size_of(x) <= most);
+}
+
+static void say(struct lfs *l, const char *oid, const char *said) {
+    l->why = said ? said : "no reason was given";
+    tl_log(l->run, TL_WARN, "%s: the large file %.12s could not be fetched: %s", l->m->repository->full_name, oid,
+           l->why);
+}
+
+static bool same_origin(const char *a, const char *b) {
+    const char *host = strstr(a, "://");
+    size_t n = host ? (size_t)(host + 3 - a) + strcspn(host + 3, "/?#") : 0;
+    return n && strncasecmp(a, b, n) == 0 && (!b[n] || strchr("/?#", b[n]));
+}
+
+/* What the answer wants to be sent with it, but for what the connection itself is made of. */
+static size_t headers_of(struct lfs *l, const struct tl_json *action, struct tl_header *out, size_t most) {
+    static const char *const not_these[] = {"host",       "content-length",  "transfer-encoding", "range",
+                                            "connection", "accept-encoding", "content-type",      "cookie"};
+    struct tl_json all, item = {0};
+    size_t n = 0;
+    if (!value_at(l->run, action, "/header", &all) || all.type != TL_JSON_OBJECT)
+        return 0;
+    while (n < most && l->run->host->json_next(l->run, &all, &item) == TL_OK) {
+        const char *name =
+            item.key.len > 2 ? text_copy(l->run, (struct tl_span){item.key.ptr + 1, item.key.len - 2}) : NULL;
+        const char *value = value_text(l->run, &item, "");
+        bool fine = name && value &&
+                    all_of((struct tl_span){name, strlen(name)}, "abcdefghijklmnopqrstuvwxyz"
+                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+        for (size_t i = 0; i < sizeof not_these / sizeof *not_these && fine; i++)
+            fine = strcasecmp(name, not_these[i]) != 0;
+        for (const char *c = value; fine && *c; c++)
+            fine = (unsigned char)*c >= ' ' && *c != 0x7f;
+        if (fine)
+            out[n++] = (struct tl_header){name, value, NULL};
+    }
+    return n;
+}
+
+static char *decoded(struct tl_run *run, const char *ptr, size_t len) {
+    static const char hex[] = "0123456789abcdef";
+    char *out = tl_alloc(run, len + 1);
+    size_t n = 0;
+    for (size_t i = 0; out && i < len; i++) {
+        const char *a = ptr[i] == '%' && i + 2 < len ? strchr(hex, ptr[i + 1] | 32) : NULL;
+        const char *b = a && ptr[i + 1] ? strchr(hex, ptr[i + 2] | 32) : NULL;
+        bool code = a && b && *a && *b;
+        out[n++] = code ? (char)((a - hex) * 16 + (b - hex)) : ptr[i];
+        i += code ? 2 : 0;
+        if (!out[n - 1])
+            return NULL;
+    }
+    if (out)
+        out[n] = '\0';
+    return out;
+}
+
+/* What is signed for a few minutes is said on the wire alone, and stands in no catalog. */
+static size_t query_of(struct tl_run *run, const char *href, struct tl_header *out, size_t most, const char **bare) {
+    const char *mark = strchr(href, '?'), *end = href + strcspn(href, "#");
+    size_t n = 0;
+    *bare = mark && mark < end ? text_copy(run, (struct tl_span){href, (size_t)(mark - href)}) : href;
+    for (const char *at = mark && mark < end ? mark + 1 : end; at < end && n < most;) {
+        size_t len = strcspn(at, "&#");
+        const char *equals = memchr(at, '=', len);
+        size_t key = equals ? (size_t)(equals - at) : len;
+        out[n].name = decoded(run, at, key);
+        out[n].value = decoded(run, equals ? equals + 1 : "", equals ? len - key - 1 : 0);
+        out[n].secret = NULL;
+        if (len && out[n].name && out[n].value)
+            n++;
+        at += len + (at + len < end);
+    }
+    return n;
+}
+
+/* Whole, or piece by piece into one attachment. TL_FAILED and others: nothing is kept, tl_reason says why. */
+static int fetch_one(struct lfs *l, struct object *x, const struct tl_json *action) {
+    enum { HEADERS = 14, QUERY = 60 };
+    struct tl_header header[HEADERS], query[QUERY];
+    const char *href = value_text(l->run, action, "/href"), *bare = NULL;
+    const char *name = text_format(l->run, "object %s of %s", x->oid, l->like->name);
+    struct tl_response res = TL_RESPONSE_INIT;
+    int64_t size = size_of(x), at = 0;
+    int rc = TL_OK;
+    size_t n = headers_of(l, action, header, HEADERS - 2),
+           queries = href ? query_of(l->run, href, query, QUERY, &bare) : 0;
+    bool authorized = false;
+    for (size_t i = 0; i < n; i++)
+        authorized = authorized || strcasecmp(header[i].name, "authorization") == 0;
+    if (!name || !href || !bare)
+        return tl_fail(l->run, TL_FAILED, "the answer does not say where it is");
+    if (!authorized && l->m->args->token && same_origin(l->m->origin, href))
+        header[n++] = (struct tl_header){"Authorization", "Basic x-access-token:", l->m->args->token};
+    do {
+        int64_t last = at + PIECE < size ? at + PIECE - 1 : size - 1;
+        bool pieces = size > PIECE;
+        if (pieces)
+            header[n] = (struct tl_header){
+                "Range", text_format(l->run, "bytes=%lld-%lld", (long long)at, (long long)last), NULL};
+        rc = tl_fetch(l->run,
+                      TL_REQUEST(.kind = TL_API_REQUEST, .url = bare, .headers = header, .header_count = n + pieces,
+                                 .query = query, .query_count = queries, .attach = name, .flags = at ? TL_APPEND : 0),
+                      &res);
+        at = res.status == 206 && pieces ? last + 1 : size; /* one that knows no pieces has sent it whole */
+    } while (!rc && res.status == 206 && at < size);
+    if (rc)
+        return rc;
+    struct tl_backup b = *l->like;
+    b.kind = "object";
+    b.attached = name;
+    memcpy(b.sha256, x->oid, OID + 1);
+    rc = tl_backup(l->run, &b);
+    if (rc == TL_INVALID && (res.status < 200 || res.status > 299 || res.truncated)) {
+        tl_reason(l->run);
+        return tl_fail(l->run, TL_FAILED,
+                       res.truncated ? "it is over fetch.max_body, and its server sends no pieces (%d)"
+                                     : "its server answered %d",
+                       res.status);
+    }
+    x->kept = rc == TL_OK;
+    return rc;
+}
+
+static struct object *object_of(struct lfs *l, const char *oid) {
+    const struct object key = {.oid = oid, .kept = true};
+    size_t low = 0, high = l->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(l->item[middle].oid, key.oid);
+        if (order == 0)
+            return &l->item[middle];
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+/* Of each object that was asked for: where it is, or why not. */
+static int take_answer(struct lfs *l, const struct tl_response *res) {
+    struct tl_json body = {.raw = res->body}, all, one = {0}, action;
+    if (!value_at(l->run, &body, "", &body) || !value_at(l->run, &body, "/objects", &all) || all.type != TL_JSON_ARRAY)
+        return tl_fail(l->run, TL_FAILED, "its server's answer is none of Git LFS");
+    while (l->run->host->json_next(l->run, &all, &one) == TL_OK) {
+        const char *oid = value_text(l->run, &one, "/oid"), *said = value_text(l->run, &one, "/error/message");
+        struct object *x = oid ? object_of(l, oid) : NULL;
+        if (!x || x->kept || !x->asked || x->tried)
+            continue;
+        x->tried = true;
+        if (!value_at(l->run, &one, "/actions/download", &action)) {
+            tl_log(l->run, TL_WARN, "%s: the server has no large file %.12s: %s", l->m->repository->full_name, x->oid,
+                   said ? said : "it does not say why");
+            continue;
+        }
+        int rc = fetch_one(l, x, &action);
+        if (rc == TL_CANCEL || rc == TL_RETRY)
+            return rc;
+        l->fresh += x->kept;
+        l->broken = x->kept ? 0 : l->broken + 1;
+        if (!x->kept)
+            say(l, x->oid, tl_reason(l->run));
+        if (l->fresh == FRESH_MOST || l->broken == BROKEN_MOST)
+            return TL_OK;
+    }
+    return TL_OK;
+}
+
+static const char *address(struct lfs *l) {
+    size_t n = strlen(l->m->url);
+    while (n && l->m->url[n - 1] == '/')
+        n--;
+    bool named = n > 4 && strncmp(l->m->url + n - 4, ".git", 4) == 0;
+    return text_format(l->run, "%.*s%s/info/lfs/objects/batch", (int)n, l->m->url, named ? "" : ".git");
+}
+
+/* TL_NOTFOUND: it has no large files to give. */
+static int ask(struct lfs *l, const char *url, struct text *objects, struct tl_response *res) {
+    struct text t = {.run = l->run};
+    const struct tl_header header[] = {{"Accept", "application/vnd.git-lfs+json", NULL},
+                                       {"Content-Type", "application/vnd.git-lfs+json", NULL},
+                                       {"Authorization", "Basic x-access-token:", l->m->args->token}};
+    text_word(&t, "{\"operation\":\"download\",\"transfers\":[\"basic\"],\"hash_algo\":\"sha256\",\"objects\":[");
+    text_add(&t, objects->ptr, objects->len);
+    text_word(&t, "]}");
+    if (t.lost)
+        return no_memory(l->run);
+    *res = (struct tl_response)TL_RESPONSE_INIT;
+    int rc = tl_fetch(l->run,
+                      TL_REQUEST(.kind = TL_API_REQUEST, .method = "POST", .url = url, .headers = header,
+                                 .header_count = l->m->args->token ? 3 : 2, .body = {t.ptr, t.len}),
+                      res);
+    if (rc || res->status == 200)
+        return rc;
+    if (res->status == 401 || res->status == 403)
+        return tl_fail(l->run, TL_FAILED,
+                       "asked for large files, %s answered %d: the token is not accepted, or none is given",
+                       l->m->origin, res->status);
+    return res->status >= 400 && res->status < 500 && res->status != 429
+               ? TL_NOTFOUND
+               : tl_fail(l->run, TL_FAILED, "asked for large files, %s answered %d", l->m->origin, res->status);
+}
+
+static int fetch_all(struct lfs *l) {
+    const char *url = address(l);
+    int rc = url ? TL_OK : no_memory(l->run);
+    for (size_t i = 0; i < l->count && !rc && l->fresh < FRESH_MOST && l->broken < BROKEN_MOST;) {
+        struct text objects = {.run = l->run};
+        struct tl_response res;
+        for (size_t n = 0; i < l->count && n < BATCH; i++)
+            if (is_wanted(l, &l->item[i])) {
+                text_word(&objects, text_format(l->run, "%s{\"oid\":\"%s\",\"size\":%s}", n++ ? "," : "",
+                                                l->item[i].oid, l->item[i].size));
+                l->item[i].asked = true;
+            }
+        if (!objects.len)
+            break;
+        rc = ask(l, url, &objects, &res);
+        if (!rc)
+            rc = take_answer(l, &res);
+    }
+    if (rc == TL_NOTFOUND) {
+        tl_reason(l->run);
+        return TL_OK;
+    }
+    if (rc && rc != TL_CANCEL && rc != TL_RETRY) {
+        l->why = tl_reason(l->run);
+        l->why = l->why ? l->why : "no reason was given";
+        return TL_OK;
+    }
+    return rc;
+}
+
+/* ---- what is told */
+
+static int put_list(struct lfs *l) {
+    struct text t = {.run = l->run};
+    text_word(&t, "# large files of Git LFS: SHA-256 and bytes, sorted; behind '-' those that are not kept\n");
+    for (size_t i = 0; i < l->count; i++) {
+        text_word(&t, l->item[i].kept ? "" : "-");
+        text_word(&t, l->item[i].oid);
+        text_word(&t, " ");
+        text_word(&t, l->item[i].size);
+        text_word(&t, "\n");
+    }
+    if (t.lost)
+        return no_memory(l->run);
+    if (!l->count || (l->list_before && l->list_before_len == t.len && memcmp(l->list_before, t.ptr, t.len) == 0))
+        return TL_OK;
+    struct tl_backup b = *l->like;
+    b.kind = "lfs";
+    b.media_type = "text/plain";
+    b.data = (struct tl_span){t.ptr, t.len};
+    return tl_backup(l->run, &b);
+}
+
+static void tell(struct lfs *l, struct outcome *o) {
+    size_t kept = 0, waiting = 0;
+    o->pointers = (struct text){.run = l->run};
+    for (size_t i = 0; i < l->count; i++) {
+        const struct object *x = &l->item[i];
+        kept += x->kept;
+        waiting += is_wanted(l, x);
+        text_word(&o->pointers, text_format(l->run, "%s{\"oid\":\"%s\",\"size\":%s%s}", i ? "," : "", x->oid, x->size,
+                                            x->kept ? ",\"kept\":true" : ""));
+    }
+    o->lfs = !l->count ? "none" : kept == l->count ? "kept" : kept ? "partial" : "pointers-only";
+    o->lfs_reason = l->why;
+    o->lfs_waiting = l->fresh == FRESH_MOST && waiting > 0;
+    if (kept < l->count)
+        tl_log(l->run, TL_WARN,
+               "%s: of %zu large files in Git LFS the backup has %zu; of the others it has their pointers alone",
+               l->m->repository->full_name, l->count, kept);
+}
+
+static int carry_out(struct lfs *l, struct outcome *o) {
+    bool web = strncmp(l->m->url, "http", 4) == 0;
+    int rc = l->m->args->lfs && web ? fetch_all(l) : TL_OK;
+    if (!rc)
+        rc = put_list(l);
+    if (!rc)
+        tell(l, o);
+    return rc;
+}
+
+int lfs_copy(struct mirror *m, const struct tl_backup *like, struct outcome *o) {
+    struct lfs l = {.run = m->run, .m = m, .like = like};
+    int rc = read_list(&l);
+    if (!rc)
+        rc = find(&l);
+    return rc ? rc : carry_out(&l, o);
+}
+
+int lfs_go_on(struct mirror *m, struct tl_backup *like, struct outcome *o) {
+    struct lfs l = {.run = m->run, .m = m, .like = like};
+    size_t lacking = 0;
+    int rc = m->args->lfs ? read_list(&l) : TL_OK;
+    settle(&l);
+    for (size_t i = 0; i < l.count; i++)
+        lacking += is_wanted(&l, &l.item[i]);
+    if (!rc && lacking)
+        rc = mirror_now(m, &like->at_us);
+    return rc || !lacking ? rc : carry_out(&l, o);
+}
