@@ -106,6 +106,7 @@ int run_backup(struct tl_run *pub, struct tl_backup *given) {
     struct lake_backup place;
     char name[NAME_MOST + 32];
     AUTO_BUF struct buf path = BUF_INIT;
+    const size_t before = r->attachment_count;
     RUN_TAKE(b, given);
     int fd, rc = place_of(r, &b, &place);
     if (rc)
@@ -125,8 +126,11 @@ int run_backup(struct tl_run *pub, struct tl_backup *given) {
     if (!rc && !b.cache_path)
         rc = write_bytes(r, fd, b.data, name);
     struct run_attachment *a = rc ? NULL : &r->attachment[r->attachment_count - 1];
-    if (rc || (rc = run_seal(r, a)))
+    if (rc || (rc = run_seal(r, a))) {
+        while (r->attachment_count > before)
+            run_unattach(r); /* what was written of it takes no more room */
         return rc;
+    }
     a->path = b.path = arena_text(&r->arena, path.data, path.len);
     if (!a->path)
         return run_fail(r, TL_FAILED, "memory", "the run's memory is used up");

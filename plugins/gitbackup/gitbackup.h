@@ -70,7 +70,7 @@ struct outcome {
     struct tl_backup bundle, zip;
     struct tl_list dropped; /* bundles that went with it */
     bool verified;
-    const char *zip_reason, *wiki, *lfs;
+    const char *zip_reason, *zip_lost, *wiki, *lfs; /* zip_lost: there was no room for it */
     const char *lfs_reason; /* why not all large files are there, when that is not for their server to say; or NULL */
     bool lfs_waiting;       /* there are more of them than one run takes */
     struct text changed, submodules, pointers; /* JSON, without the brackets */

@@ -165,6 +165,15 @@ static int note_change(void *ctx, const char *name, const char *old, const char 
     return t->lost ? tl_fail(w->run, TL_FAILED, "the run's memory is used up") : TL_OK;
 }
 
+/* Why tl_backup failed, if it was for want of room in the lake; else NULL, and the reason stays. */
+static const char *no_room(struct work *w, int rc) {
+    const char *said = rc == TL_FAILED ? tl_reason(w->run) : NULL;
+    if (!said || strstr(said, "No space left") || strstr(said, "quota"))
+        return said;
+    tl_fail(w->run, rc, "%s", said);
+    return NULL;
+}
+
 static int copy_zip(struct work *w) {
     const char *const file = mirror_file(&w->m, ".zip");
     w->o.zip = file_of(w, "zip");
@@ -179,7 +188,9 @@ static int copy_zip(struct work *w) {
     }
     w->o.zip.cache_path = file;
     w->o.zip.media_type = "application/zip";
-    return rc ? rc : tl_backup(w->run, &w->o.zip);
+    rc = rc ? rc : tl_backup(w->run, &w->o.zip);
+    w->o.zip_lost = w->o.zip_reason = no_room(w, rc);
+    return w->o.zip_lost ? end_of(w, "zip") : rc;
 }
 
 /* On what was copied last, when that is asked for and can be; else everything. */
@@ -246,8 +257,13 @@ static int copy(struct work *w) {
     w->o.bundle.cache_path = mirror_file(&w->m, ".bundle");
     if (w->known)
         rc = refs_compare(run, &w->was, &w->is, note_change, w);
-    if (!rc)
-        rc = tl_backup(run, &w->o.bundle);
+    if (!rc) {
+        const char *said = no_room(w, rc = tl_backup(run, &w->o.bundle));
+        if (said) {
+            sweep(w);
+            return outcome_fail(run, &w->o, "disk", -1, said);
+        }
+    }
     if (!rc)
         rc = copy_zip(w);
     if (!rc && w->offered.head_oid)
@@ -399,6 +415,8 @@ int repository_back_up(struct tl_run *run, const struct args *a, const struct re
                        w.o.reason);
     if (wiki_failed)
         return tl_fail(run, TL_PARTIAL, "the wiki of %s could not be backed up: its .error says why", r->full_name);
+    if (w.o.zip_lost)
+        return tl_fail(run, TL_PARTIAL, "there is no zip of %s: %s", r->full_name, w.o.zip_lost);
     if (w.o.lfs_reason)
         return tl_fail(run, TL_PARTIAL, "not all large files of %s could be fetched: %s", r->full_name, w.o.lfs_reason);
     return TL_OK;

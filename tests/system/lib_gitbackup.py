@@ -164,7 +164,7 @@ class Farm:
         self.lfs, self.batches, self.given, self.ranges, self.flaky, self.media, self.media_header = None, [], [], True, False, None, None
         self.step, self.gate, self.reached, self.private = step, None, threading.Event(), False
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-        self.server.daemon_threads, self.server.hub = True, self
+        self.server.daemon_threads, self.server.hub, self.server.handle_error = True, self, lambda *_: None
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.base = f"http://127.0.0.1:{self.server.server_address[1]}"
         self.w = World(plugins=plugins, config=config)

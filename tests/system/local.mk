@@ -20,6 +20,7 @@ SYSTEM_TESTS += tests/system/fetch.py
 SYSTEM_TESTS += tests/system/fetch_crawl.py
 SYSTEM_TESTS += tests/system/fetch_nginx.py
 SYSTEM_TESTS += tests/system/gitbackup.py
+SYSTEM_TESTS += tests/system/gitbackup_full.py
 SYSTEM_TESTS += tests/system/gitbackup_keep.py
 SYSTEM_TESTS += tests/system/gitbackup_lfs.py
 SYSTEM_TESTS += tests/system/gitbackup_lists.py
