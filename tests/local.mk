@@ -9,7 +9,7 @@ tests_server_fixture_SOURCES = tests/server/conn.c tests/server/fixture.c tests/
 	tests/server/kayak_words.h tests/server/listen.c tests/server/reply.c tests/server/request.c tests/server/script.c \
 	tests/server/script.h tests/server/script_answer.c tests/server/site.c tests/server/stats.c tests/server/template.c tests/server/timer.c
 tests_server_fixture_LDADD = host/libhost.a
-EXTRA_DIST += tests/server/README.md tests/server/github_api.py tests/server/github_hub.py
+EXTRA_DIST += tests/server/README.md tests/server/git_server.py tests/server/github_api.py tests/server/github_hub.py tests/server/proxy.py
 
 # ---- unit tests: one group a program, TAP
 UNIT_CFLAGS = $(HOST_CFLAGS) $(CMOCKA_CFLAGS)

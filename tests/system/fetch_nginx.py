@@ -3,12 +3,12 @@
 import hashlib
 import socket
 import ssl
-import struct
 import sys
-import threading
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, str(__import__("pathlib").Path(__file__).resolve().parents[1] / "server"))
 from lib import *  # noqa: E402
+from proxy import Proxy  # noqa: E402
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 QUICK = "fetch: {timeout: 20s, per_host: 8, delay: 0s, retries: 0, EXTRA}\n"
@@ -292,83 +292,6 @@ def limited():
 
 
 # ---- proxies
-
-def pump(a, b):
-    with contextlib.suppress(OSError):
-        while data := a.recv(65536):
-            b.sendall(data)
-    with contextlib.suppress(OSError):
-        b.shutdown(socket.SHUT_WR)
-
-
-def exactly(c, n):
-    data = b""
-    while len(data) < n:
-        more = c.recv(n - len(data))
-        if not more:
-            raise OSError("ended")
-        data += more
-    return data
-
-
-class Proxy:
-    """Speaks HTTP (CONNECT, and whole URLs) or SOCKS5. Names are looked up in `hosts`; who is not there is refused."""
-
-    def __init__(self, kind, hosts):
-        self.kind, self.hosts, self.asked = kind, hosts, []
-        self.s = socket.create_server(("127.0.0.1", 0))
-        self.port = self.s.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                c, _ = self.s.accept()
-                threading.Thread(target=self.serve, args=(c,), daemon=True).start()
-
-    def serve(self, c):
-        with contextlib.suppress(OSError, ValueError), c:
-            (self.http if self.kind == "http" else self.socks)(c)
-
-    def reach(self, name, port):
-        self.asked.append(f"{name}:{port}")
-        return socket.create_connection(self.hosts[name], 10) if name in self.hosts else None
-
-    def join(self, c, to, first=b""):
-        with to:
-            to.sendall(first)
-            t = threading.Thread(target=pump, args=(to, c), daemon=True)
-            t.start()
-            pump(c, to)
-            t.join()
-
-    def http(self, c):
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += exactly(c, 1)
-        method, target, _ = head.split(b"\r\n")[0].decode().split(" ")
-        host = target if method == "CONNECT" else target.split("/")[2]
-        name, _, port = host.partition(":")
-        to = self.reach(name, port or "80")
-        if not to:
-            c.sendall(b"HTTP/1.1 403 Not through me\r\nContent-Length: 2\r\nX-From: proxy\r\n\r\nno")
-        elif method == "CONNECT":
-            c.sendall(b"HTTP/1.1 200 Go on\r\nX-From: proxy\r\n\r\n")
-            self.join(c, to)
-        else:
-            self.join(c, to, head.replace(target.encode(), ("/" + target.split("/", 3)[3]).encode(), 1).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
-
-    def socks(self, c):
-        _, n = exactly(c, 2)
-        exactly(c, n)
-        c.sendall(b"\5\0")
-        _, _, _, kind = exactly(c, 4)
-        name = exactly(c, exactly(c, 1)[0]).decode() if kind == 3 else socket.inet_ntoa(exactly(c, 4)) if kind == 1 else "six"
-        to = self.reach(name, struct.unpack(">H", exactly(c, 2))[0])
-        c.sendall(b"\5" + (b"\0" if to else b"\2") + b"\0\1\0\0\0\0\0\0")
-        if to:
-            self.join(c, to)
-
 
 def proxies():
     site = Site(script="on /robots.txt\n  status 404\n  body no\non /a\n  page through\n  links http://127.0.0.1:1/x http://localhost:1/x http://169.254.169.254/x\n"

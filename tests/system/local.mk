@@ -25,6 +25,7 @@ SYSTEM_TESTS += tests/system/gitbackup_keep.py
 SYSTEM_TESTS += tests/system/gitbackup_lfs.py
 SYSTEM_TESTS += tests/system/gitbackup_lists.py
 SYSTEM_TESTS += tests/system/gitbackup_track.py
+SYSTEM_TESTS += tests/system/gitbackup_ways.py
 SYSTEM_TESTS += tests/system/github.py
 SYSTEM_TESTS += tests/system/github_changes.py
 SYSTEM_TESTS += tests/system/github_limits.py

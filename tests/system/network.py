@@ -23,6 +23,8 @@ if INSIDE not in os.environ:
         sys.exit(0)
     os.execvpe("unshare", [*enter, sys.executable, *sys.argv], dict(os.environ, **{INSIDE: "yes"}))
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../server"))
+from git_server import GitServer, make_repository  # noqa: E402
 from lib import *  # noqa: E402
 
 QUICK = "fetch: {timeout: 20s, per_host: 4, delay: 0s, retries: 0}\n"
@@ -55,7 +57,7 @@ class Names:
     """A DNS server: name -> its addresses, as they stand when it is asked. They may be kept for a second."""
 
     def __init__(self):
-        self.table = {}
+        self.table, self.questions = {}, []
         self.s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.s.bind(("127.0.0.1", 53))
         threading.Thread(target=self.serve, daemon=True).start()
@@ -69,6 +71,7 @@ class Names:
                 at += 1 + question[at]
             kind, end = struct.unpack(">H", question[at + 1: at + 3])[0], at + 5
             name, family = ".".join(labels).lower(), {1: 4, 28: 6}.get(kind)
+            self.questions.append(name)
             addresses = [ipaddress.ip_address(a) for a in self.table.get(name, [])]
             found = [a.packed for a in addresses if a.version == family]
             flags = 0x8180 if addresses else 0x8183
@@ -162,6 +165,38 @@ def rebinding():
     there.close()
 
 
+def git_stays():
+    """A name that moves when we have looked at it leads git nowhere else: it goes to the address that was looked at."""
+    sources, trapped = TMP / "sources", TMP / "trapped"
+    sources.mkdir()
+    trapped.mkdir()
+    refs = make_repository(sources / "r.git")
+    make_repository(trapped / "r.git", "of the machine itself\n")
+
+    def moves(method, path, *_):
+        names.table["git.example"] = ["127.0.0.1"]
+        asked.append(len(names.questions))
+
+    for where in (PUBLIC, SIX):
+        asked = []
+        names.table["git.example"] = [where]
+        try:
+            there = GitServer(sources, where, 80, before=moves)
+        except OSError:
+            ok("git: # SKIP no IPv6 here", where == SIX)
+            continue
+        here = GitServer(trapped, "127.0.0.1", 80)
+        w = World(plugins=("gitbackup",), config=QUICK)
+        r = w.tl("run", w.crawl("git", {"collector": "gitbackup", "args": {"url": ["http://git.example/r.git"]}}, leash="{depth: 1, hosts: [git.example]}"))
+        bundles = [w.lake / p for p in w.files("backups") if p.endswith("/r.bundle")]
+        heads = [subprocess.run(["git", "bundle", "list-heads", b], capture_output=True, text=True, check=True).stdout.splitlines() for b in bundles]
+        eq(f"git, {where}: there is a copy of what is there", (r.code, [[x for x in h if not x.endswith("HEAD")] for h in heads]), (0, [refs]))
+        eq(f"git, {where}: nobody asked at the private address", here.asked, [])
+        eq(f"git, {where}: it did not even ask for the name", names.questions[asked[0]:], [])
+        here.close()
+        there.close()
+
+
 def redirected():
     names.table.update({"front.example": [PUBLIC], "inner.example": ["10.0.0.1"], "mapped.example": ["::ffff:127.0.0.1"], "meta.example": ["169.254.169.254"],
                         "second.example": [OTHER]})
@@ -228,4 +263,4 @@ def six():
 interfaces()
 resolver()
 names = Names()
-main(public, rebinding, redirected, sites, several_addresses, six)
+main(public, rebinding, git_stays, redirected, sites, several_addresses, six)
