@@ -31,7 +31,8 @@ enum tl_level { TL_ERROR, TL_WARN, TL_INFO, TL_DEBUG };
 enum tl_class { TL_PAGE_REQUEST, TL_API_REQUEST, TL_FEED_REQUEST }; /* robots.txt governs the first */
 enum tl_type { TL_TEXT = 1, TL_INT, TL_BOOL, TL_BYTES, TL_MILLIS, TL_URL, TL_SECRET, TL_JSON };
 enum { TL_LIST = 1u, TL_REQUIRED = 2u, /* option flags; a TL_LIST field is a struct tl_list (of secrets: their names, as "secret:NAME" takes them) */
-       TL_HINT = 4u };                 /* 1.2: says how a run was reached, and is no part of what it is: its identity */
+       TL_HINT = 4u,                   /* 1.2: says how a run was reached, and is no part of what it is: its identity */
+       TL_NAMES_HOST = 8u };           /* 1.5: a TL_TEXT that may be an http or https URL, whose host the line then names, as by a TL_URL */
 enum {                                 /* request flags */
     TL_COOKIES = 1u,                   /* send what the crawl's jar has, keep what is set. RFC 6265 */
     TL_OWN_WAITS = 2u,                 /* 429, and 503 with Retry-After, are handed out at once: the collector does the waiting */
@@ -375,5 +376,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
  * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE
- * 1.5  2026-12  tl_program: url; tl_backup: attached; TL_APPEND */
+ * 1.5  2026-12  tl_program: url; tl_backup: attached; TL_APPEND; TL_NAMES_HOST */
 #endif

@@ -176,6 +176,24 @@ static int write_urls(struct args *a, const struct tl_json *value, bool given, s
     return rc;
 }
 
+/* A text, or several, that may be URLs: the hosts of those of the web are noted. What they are is the collector's to
+ * say. */
+static void note_hosts(struct args *a, struct tl_span value) {
+    struct tl_json all, item = {0};
+    if (json_parse(value, &all))
+        return;
+    bool one = all.type == TL_JSON_STRING;
+    while (one || (all.type == TL_JSON_ARRAY && json_next(&all, &item) == TL_OK)) {
+        AUTO_BUF struct buf text = BUF_INIT, form = BUF_INIT;
+        struct url u;
+        if (json_text(one ? &all : &item, &text) == TL_OK && url_parse(&form, buf_span(&text), NULL, &u) == TL_OK &&
+            (span_eq(u.scheme, "http") || span_eq(u.scheme, "https")))
+            add_host(a, &u);
+        if (one)
+            return;
+    }
+}
+
 /* Without a default, the zero that the collector sees is the same as none: it is left out, so that an argument which a
  * later version adds changes no identity. */
 static bool is_zero(const struct args_slot *slot, struct tl_span value) {
@@ -209,6 +227,8 @@ static int write_part(struct args *a, const struct args_slot *slot, struct tl_sp
         rc = json_parse(value, &v) || write_urls(a, &v, given, &w) ? TL_INVALID : TL_OK;
     else
         buf_add(part, value.ptr, value.len);
+    if (slot->flags & TL_NAMES_HOST)
+        note_hosts(a, value);
     return rc ? fail_set(why, TL_INVALID, "%s %s of %s has no canonical form: %s", slot->what, slot->name,
                          slot->collector,
                          slot->type == TL_JSON

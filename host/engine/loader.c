@@ -256,7 +256,7 @@ static int check_option(const struct tl_option *table, size_t i, size_t size, co
     if (!loader_name_ok(o->name))
         return fail_set(why, TL_INVALID, "its %s %zu has a name that is not [a-z][a-z0-9_-]*: \"%s\"", what, i + 1,
                         quoted(o->name, name));
-    if (!args_type_known(o->type) || (o->flags & ~(unsigned)(TL_LIST | TL_REQUIRED | TL_HINT)))
+    if (!args_type_known(o->type) || (o->flags & ~(unsigned)(TL_LIST | TL_REQUIRED | TL_HINT | TL_NAMES_HOST)))
         return fail_set(why, TL_INVALID, "its %s %s has a type that this trotline does not know (%u, flags %u)", what,
                         o->name, (unsigned)o->type, o->flags);
     if ((o->dflt && !loader_text_ok(o->dflt)) || (o->choices && !loader_text_ok(o->choices)) ||

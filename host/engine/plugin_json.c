@@ -123,6 +123,8 @@ static void write_options(struct json_writer *w, const char *key, const struct p
         json_member_bool(w, "required", o[i].flags & TL_REQUIRED);
         if (o[i].flags & TL_HINT)
             json_member_bool(w, "hint", true);
+        if (o[i].flags & TL_NAMES_HOST)
+            json_member_bool(w, "names_host", true);
         json_member_string(w, "default", o[i].dflt);
         write_choices(w, o[i].choices);
         json_member_string(w, "help", o[i].help);
@@ -225,6 +227,8 @@ static bool read_option(const struct tl_json *object, struct plugin_option *o) {
             ok = read_flag(&v, TL_REQUIRED, &o->flags);
         else if (json_key_is(&v, "hint"))
             ok = read_flag(&v, TL_HINT, &o->flags);
+        else if (json_key_is(&v, "names_host"))
+            ok = read_flag(&v, TL_NAMES_HOST, &o->flags);
         else if (json_key_is(&v, "default"))
             ok = read_text(&v, &o->dflt);
         else if (json_key_is(&v, "choices"))

@@ -10,7 +10,7 @@
 
 static const struct tl_option arguments[] = {
     {"login", TL_TEXT, 0, offsetof(struct args, login), NULL, NULL, "whose repositories: a user or an organisation"},
-    {"url", TL_TEXT, TL_LIST, offsetof(struct args, url), NULL, NULL,
+    {"url", TL_TEXT, TL_LIST | TL_NAMES_HOST, offsetof(struct args, url), NULL, NULL,
      "git repositories anywhere: https, http, git, ssh or file URLs"},
     {"api", TL_URL, 0, offsetof(struct args, api), "https://api.github.com", NULL, "where the API of GitHub is"},
     {"token", TL_SECRET, 0, offsetof(struct args, token), NULL, NULL,

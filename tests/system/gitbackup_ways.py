@@ -10,7 +10,6 @@ from lib import *  # noqa: E402
 from proxy import Proxy  # noqa: E402
 
 SOURCES, PASSWORD = TMP / "sources", "pa55-of-the-proxy"
-HOSTS = "{depth: 1, hosts: [127.0.0.1, git.example]}"
 QUICK = "fetch: {timeout: 20s, per_host: 4, delay: 0s, retries: 0%s}\n"
 
 
@@ -34,7 +33,7 @@ def back_up(config, url):
     """(how it ended, what is told of the repository, its bundles, the world)"""
     w = World(plugins=("gitbackup",), config=QUICK % config)
     line = {"collector": "gitbackup", "args": {"url": [url]}}
-    r = w.tl("run", w.crawl("ways", line, leash=HOSTS))
+    r = w.tl("run", w.crawl("ways", line, leash="{depth: 1}"))
     told = [e["data"] for d in w.documents(r.root) for e in (d.dataset("repositories") or {}).get("key_values", {}).values()]
     bundles = [p for p in w.files("backups") if re.fullmatch(r".*/r\.bundle", p)]
     return r, (told or [{}])[0], bundles, w
@@ -102,7 +101,7 @@ def proxies():
     proxy.s.close()
     local = World(plugins=("gitbackup",), config=QUICK % f", proxy: 'http://127.0.0.1:{proxy.port}', hosts: {{127.0.0.1: {{proxy: none}}}}")
     plain.before = None
-    r = local.tl("run", local.crawl("none", {"collector": "gitbackup", "args": {"url": [plain.base + "/r.git"]}}, leash=HOSTS))
+    r = local.tl("run", local.crawl("none", {"collector": "gitbackup", "args": {"url": [plain.base + "/r.git"]}}, leash="{depth: 1}"))
     eq("proxy: none goes there directly", (r.code, len(local.files("backups")) > 0), (0, True))
     plain.close()
     secure.close()

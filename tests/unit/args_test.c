@@ -139,6 +139,29 @@ static void hosts_of_every_url(void **state) {
     assert_string_equal(a.url.data, "https://M\xC3\xBCnchen.de/");
 }
 
+/* Texts that may be URLs: those of the web name hosts, and no text is changed by it. */
+static void hosts_of_texts_that_may_be_urls(void **state) {
+    static const char wanted[] = "a.org:443\0c.org:8080", more[] = "a.org:443\0b.org:80\0c.org:8443";
+    (void)state;
+    known[1].flags |= TL_NAMES_HOST;
+    known[8].flags |= TL_NAMES_HOST;
+    assert_int_equal(check("{\"url\":\"https://a.org/\",\"text\":\"http://C.org:8080/x\",\"words\":[\"ssh://git@d.org/"
+                           "x\",\"file:///e\",\"f\"]}",
+                           false),
+                     TL_OK);
+    assert_int_equal(a.host_count, 2);
+    assert_memory_equal(a.hosts.data, wanted, sizeof wanted);
+    assert_non_null(strstr(a.payload.data, "http://C.org:8080/x"));
+    assert_int_equal(check("{\"url\":\"https://a.org/\",\"words\":[\"http://b.org\",\"https://c.org:8443/\"]}", false),
+                     TL_OK);
+    assert_int_equal(a.host_count, 3);
+    assert_memory_equal(a.hosts.data, more, sizeof more);
+    known[1].flags &= ~(unsigned)TL_NAMES_HOST;
+    known[8].flags &= ~(unsigned)TL_NAMES_HOST;
+    assert_int_equal(check("{\"url\":\"https://a.org/\",\"text\":\"http://c.org/\"}", false), TL_OK);
+    assert_int_equal(a.host_count, 1);
+}
+
 static void yaml_scalars_are_typed_by_the_table(void **state) {
     (void)state;
     payload("{" URL ",\"text\":1.10}", true, "{" URL ",\"text\":\"1.10\"}");
@@ -376,6 +399,7 @@ int main(void) {
                                        cmocka_unit_test(digest_is_a_known_value),
                                        cmocka_unit_test(identity_without_default_leaves_zero_out),
                                        cmocka_unit_test(hosts_of_every_url),
+                                       cmocka_unit_test(hosts_of_texts_that_may_be_urls),
                                        cmocka_unit_test(yaml_scalars_are_typed_by_the_table),
                                        cmocka_unit_test(sizes_and_durations_become_numbers),
                                        cmocka_unit_test(refusals_name_the_argument),
