@@ -97,11 +97,19 @@ class GitServer:
         self.server.server_close()
 
 
-def make_repository(path, text="a\n"):
-    """A bare repository with one commit; returns its refs as for-each-ref tells them."""
-    def git(*args, data=None):
-        return subprocess.run(["git", *map(str, args)], input=data, capture_output=True, env=ENV, check=True, timeout=60).stdout.decode()
-    git("init", "-q", "--bare", "-b", "main", path)
-    git("-C", path, "fast-import", "--quiet", data=(f"commit refs/heads/main\ncommitter A U Thor <a@example.org> 1700000000 +0000\ndata 2\nc\n\n"
+def git(*args, data=None):
+    return subprocess.run(["git", *map(str, args)], input=data, capture_output=True, env=ENV, check=True, timeout=60).stdout.decode()
+
+
+def commit(path, text):
+    """One more commit on main, whose only file has this text; returns the refs as for-each-ref tells them."""
+    onto = "from refs/heads/main^0\n" if git("-C", path, "for-each-ref") else ""
+    git("-C", path, "fast-import", "--quiet", data=(f"commit refs/heads/main\ncommitter A U Thor <a@example.org> 1700000000 +0000\ndata 2\nc\n\n{onto}"
                                                     f"M 100644 inline a\ndata {len(text.encode())}\n{text}\n").encode())
     return git("-C", path, "for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+
+
+def make_repository(path, text="a\n"):
+    """A bare repository with one commit; returns its refs."""
+    git("init", "-q", "--bare", "-b", "main", path)
+    return commit(path, text)

@@ -22,6 +22,7 @@ SYSTEM_TESTS += tests/system/fetch_nginx.py
 SYSTEM_TESTS += tests/system/gitbackup.py
 SYSTEM_TESTS += tests/system/gitbackup_full.py
 SYSTEM_TESTS += tests/system/gitbackup_keep.py
+SYSTEM_TESTS += tests/system/gitbackup_killed.py
 SYSTEM_TESTS += tests/system/gitbackup_lfs.py
 SYSTEM_TESTS += tests/system/gitbackup_lists.py
 SYSTEM_TESTS += tests/system/gitbackup_track.py
