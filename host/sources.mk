@@ -338,6 +338,7 @@ host_libhost_a_SOURCES += \
 	host/engine/super_put.c \
 	host/engine/super_refused.c \
 	host/engine/super_scope.c \
+	host/engine/super_share.c \
 	host/engine/super_urls.c \
 	host/engine/super_watch.c \
 	host/engine/super_workers.c \

@@ -10,7 +10,7 @@ plugins_http_http_la_CPPFLAGS = $(PLUGIN_CPPFLAGS)
 plugins_http_http_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
 API_SOURCES = plugins/api/api.c plugins/api/api.h plugins/api/ask.c plugins/api/pages.c plugins/api/template.c \
-	plugins/api/next.c plugins/api/xml.c
+	plugins/api/next.c plugins/api/token.c plugins/api/xml.c
 pluginexec_LTLIBRARIES += plugins/api/api.la
 plugins_api_api_la_SOURCES = $(API_SOURCES)
 plugins_api_api_la_CFLAGS = $(PLUGIN_CFLAGS)

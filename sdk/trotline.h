@@ -201,6 +201,8 @@ struct tl_host { /* append only */
     int (*backup_read)(struct tl_run *, const struct tl_backup *, struct tl_span *);
     void (*sha256)(struct tl_run *, struct tl_span text, char hex[65]);
     int (*unseen)(struct tl_run *, const char *siblings, struct tl_list *);
+    int (*share_get)(struct tl_run *, const char *key, const char *stale, const char **value); /* 1.5 */
+    int (*share_put)(struct tl_run *, const char *key, const char *value, int64_t until_us);
 };
 
 struct tl_collector { /* append only; NULL is a default */
@@ -331,6 +333,16 @@ static inline int tl_hmac(struct tl_run *r, const struct tl_secret *s, struct tl
 static inline int tl_unseen(struct tl_run *r, const char *siblings, struct tl_list *list) {
     return TL_HAS(r->host, unseen) ? r->host->unseen(r, siblings, list) : TL_UNSUPPORTED;
 }
+/* What the runs of a collector share as long as the crawl's process lives, in memory only: a token, say. A key has at most 200
+ * bytes, a value 16 KiB; both are NUL-ended. One that equals `stale` (or NULL) is of no use any more. TL_NOTFOUND: there is none,
+ * and nobody else is getting one: get it, then put it, or NULL if it cannot be had, for others wait for that. (waits) */
+static inline int tl_share_get(struct tl_run *r, const char *key, const char *stale, const char **value) {
+    return TL_HAS(r->host, share_get) ? r->host->share_get(r, key, stale, value) : TL_NOTFOUND;
+}
+/* Until then (wall clock). value NULL: there is none after all. */
+static inline int tl_share_put(struct tl_run *r, const char *key, const char *value, int64_t until_us) {
+    return TL_HAS(r->host, share_put) ? r->host->share_put(r, key, value, until_us) : TL_OK;
+}
 /* Puts a copy into the backups of the lake; it is there when the run's document is. A kind once a repository and run. */
 static inline int tl_backup(struct tl_run *r, struct tl_backup *b) {
     return TL_HAS(r->host, backup) ? r->host->backup(r, b) : TL_UNSUPPORTED;
@@ -376,5 +388,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
  * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE
- * 1.5  2026-12  tl_program: url; tl_backup: attached; TL_APPEND; TL_NAMES_HOST */
+ * 1.5  2026-12  tl_program: url; tl_backup: attached; tl_host: share_get, share_put; TL_APPEND; TL_NAMES_HOST */
 #endif

@@ -14,7 +14,7 @@
 
 enum { MESSAGE_MAX = 60 * 1024 };
 enum { WISH_REACT = 0x80 }; /* in the flags of a wish: it was made by react */
-enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS, ASK_EARLIER, ASK_UNSEEN }; /* kinds of MESSAGE_STATE_GET */
+enum { ASK_STATE, ASK_VALIDATORS, ASK_ROBOTS, ASK_EARLIER, ASK_UNSEEN, ASK_SHARED }; /* kinds of MESSAGE_STATE_GET */
 enum message_type {
     /* supervisor to worker */
     MESSAGE_HELLO = 1,
@@ -41,7 +41,8 @@ enum message_type {
     MESSAGE_LOG,
     MESSAGE_EXEC_INPUT,
     MESSAGE_COOKIE_HEARD,
-    MESSAGE_LINKS
+    MESSAGE_LINKS,
+    MESSAGE_SHARE
 };
 
 enum { EXEC_STREAM = 1, EXEC_OFFLINE = 2 }; /* flags of EXEC */

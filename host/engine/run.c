@@ -162,6 +162,31 @@ static int host_state_put(struct tl_run *pub, const char *key, struct tl_span va
     return TL_OK;
 }
 
+static int host_share_get(struct tl_run *pub, const char *key, const char *stale, const char **value) {
+    struct run *r = run_of(pub);
+    AUTO_BUF struct buf found = {.max = RUN_SHARED_MAX + 1};
+    if (!key || !*key || strlen(key) > 200 || !value)
+        return run_fail(r, TL_INVALID, "invalid", "what is shared: a key has 1 to 200 bytes");
+    if (!r->backend->share_get)
+        return TL_NOTFOUND;
+    int rc = r->backend->share_get(r, key, stale && strlen(stale) <= RUN_SHARED_MAX ? stale : NULL, &found);
+    if (rc)
+        return rc == TL_CANCEL ? cancelled(r) : rc;
+    *value = arena_text(&r->arena, found.data, found.len);
+    explicit_bzero(found.data, found.len);
+    return *value ? TL_OK : run_fail(r, TL_FAILED, "memory", "the run's memory is used up");
+}
+
+static int host_share_put(struct tl_run *pub, const char *key, const char *value, int64_t until_us) {
+    struct run *r = run_of(pub);
+    if (!key || !*key || strlen(key) > 200 || (value && (!*value || strlen(value) > RUN_SHARED_MAX)))
+        return run_fail(r, TL_INVALID, "invalid", "what is shared: keys have 1 to 200 bytes, values 1 byte to %d KiB",
+                        RUN_SHARED_MAX / 1024);
+    if (r->backend->share_put)
+        r->backend->share_put(r, key, value, until_us);
+    return TL_OK;
+}
+
 static int host_result_name(struct tl_run *pub, const char *name, const char *type) {
     struct run *r = run_of(pub);
     (void)type;
@@ -374,7 +399,9 @@ const struct tl_host run_host = {.struct_size = sizeof run_host,
                                  .backup = run_backup,
                                  .backup_read = run_backup_read,
                                  .sha256 = host_sha256,
-                                 .unseen = run_unseen};
+                                 .unseen = run_unseen,
+                                 .share_get = host_share_get,
+                                 .share_put = host_share_put};
 
 /* ---- collect and react */
 

@@ -23,6 +23,7 @@ enum {
     RUN_TEXT_MAX = 1500,
     RUN_INLINE_MAX = 8 << 20,
     RUN_STATE_MAX = 32 * 1024,
+    RUN_SHARED_MAX = 16 * 1024,
     RUN_ATTACHMENTS_MAX = 1000
 };
 
@@ -31,8 +32,10 @@ struct process_link;
 struct run_backend { /* all but log may be NULL: TL_UNSUPPORTED */
     int (*sleep)(struct run *, int64_t us);
     int (*fetch)(struct run *, const struct tl_request *, int attach_fd,
-                 struct fetch_answer *);                                  /* TL_OK or TL_CANCEL */
-    int (*state_get)(struct run *, const char *key, struct buf *value);   /* TL_NOTFOUND */
+                 struct fetch_answer *);                                                   /* TL_OK or TL_CANCEL */
+    int (*state_get)(struct run *, const char *key, struct buf *value);                    /* TL_NOTFOUND */
+    int (*share_get)(struct run *, const char *key, const char *stale, struct buf *value); /* TL_NOTFOUND: to be got */
+    void (*share_put)(struct run *, const char *key, const char *value, int64_t until_us); /* value NULL: none */
     struct process_link *(*programs)(struct run *);                       /* process.h; NULL: none can be run */
     int (*sitemaps)(struct run *, const char *url, struct tl_list *into); /* in the run's memory */
     int (*attach)(struct run *, const char *name, char *staged_name, size_t room, int *fd); /* a new file in staging */

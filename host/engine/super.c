@@ -324,6 +324,7 @@ static void tear_down(struct super *s) {
     free(s->inbox);
     hash_free(s->hash);
     cookies_free(s->cookies);
+    super_share_free(s);
     if (s->shared && s->shared != MAP_FAILED)
         munmap(s->shared, sizeof *s->shared);
     if (s->shared_fd >= 0)

@@ -80,6 +80,8 @@ void super_answer(struct super *s, int kind, struct super_job *j, const char *a,
         *status = super_earlier(s, a, value);
     else if (kind == ASK_UNSEEN)
         *status = super_unseen(s, a, value);
+    else if (kind == ASK_SHARED)
+        *status = super_share_get(s, j, a, b, value);
 }
 
 /* ---- facts */

@@ -112,7 +112,9 @@ struct super {
     bool slot_used[PACING_WORKERS];
     struct hash_key tag_key;
     struct hash *hash;
-    struct cookies *cookies; /* super_cookies.c; NULL: none yet */
+    struct cookies *cookies;   /* super_cookies.c; NULL: none yet */
+    struct super_share *share; /* super_share.c */
+    size_t share_count;
     struct super_collector *collector;
     struct super_scope **scope;
     size_t scope_count, scope_room;
@@ -215,6 +217,10 @@ int super_hosts_record(struct super *s);
 /* super_cookies.c */
 void super_cookie_heard(struct super *s, struct super_worker *from, struct message *m);
 void super_cookies_send(struct super *s, struct super_worker *w); /* to a worker that is new */
+/* super_share.c: what the runs of a collector share, in memory only */
+int super_share_get(struct super *s, const struct super_job *j, const char *key, const char *stale, struct buf *value);
+void super_share_heard(struct super *s, struct message *m);
+void super_share_free(struct super *s);
 /* super_links.c: entities and their links */
 int super_links_record(struct super *s, struct super_job *j); /* within the transaction, after the document */
 int super_earlier(struct super *s, const char *key,

@@ -186,6 +186,9 @@ void super_hear(struct super *s, struct super_worker *w) {
         case MESSAGE_STATE_GET:
             hear_state_get(s, w, &m);
             break;
+        case MESSAGE_SHARE:
+            super_share_heard(s, &m);
+            break;
         case MESSAGE_COOKIE_HEARD:
             super_cookie_heard(s, w, &m);
             break;

@@ -11,6 +11,8 @@
 #include "net/site.h"
 #include "net/url.h"
 
+enum { SHARE_PAUSE_US = 50 * 1000, SHARE_TRIES = 1200 };
+
 static struct job *job_of(struct run *r) {
     return r->ctx;
 }
@@ -145,6 +147,28 @@ static int service_state_get(struct run *r, const char *key, struct buf *value) 
     if (!rc)
         buf_add(value, j->answer.data, j->answer.len);
     return rc;
+}
+
+/* While another run gets it, this one looks again and again; who gets it may be slow, but not for ever. */
+static int service_share_get(struct run *r, const char *key, const char *stale, struct buf *value) {
+    struct job *j = job_of(r);
+    int rc = ask(j, ASK_SHARED, key, stale);
+    for (int i = 0; rc == TL_RETRY && i < SHARE_TRIES; i++)
+        if ((rc = wait_us(j, SHARE_PAUSE_US)) == TL_OK)
+            rc = ask(j, ASK_SHARED, key, stale);
+    if (!rc)
+        buf_add(value, j->answer.data, j->answer.len);
+    return rc == TL_RETRY ? TL_NOTFOUND : rc;
+}
+
+static void service_share_put(struct run *r, const char *key, const char *value, int64_t until_us) {
+    AUTO_BUF struct buf m = BUF_INIT;
+    message_start(&m, MESSAGE_SHARE);
+    message_i64(&m, job_of(r)->key);
+    message_text(&m, key);
+    message_text(&m, value);
+    message_i64(&m, until_us);
+    port_send(&worker_self->port, &m);
 }
 
 static int service_validators(struct run *r, const char *url, const char *credential, struct buf *etag,
@@ -351,6 +375,8 @@ const struct run_backend worker_backend = {.sleep = service_sleep,
                                            .fetch = service_fetch,
                                            .sitemaps = service_sitemaps,
                                            .state_get = service_state_get,
+                                           .share_get = service_share_get,
+                                           .share_put = service_share_put,
                                            .validators = service_validators,
                                            .programs = service_programs,
                                            .attach = service_attach,

@@ -41,6 +41,7 @@ struct api {
     const char *key;                  /* of the state by which the next crawl goes on; NULL: it does not */
     bool continued, gone;             /* it went on where an earlier crawl was cut; what it asked for is not there */
     const char *token;                /* "Bearer ...", of oauth2 */
+    bool renewed;                     /* since the last good answer */
     int64_t slept_us, pause_us;       /* in all; before the next page */
     int waits;
 };
@@ -55,8 +56,10 @@ enum api_place { API_IN_URL, API_IN_JSON, API_IN_TEXT };
 int api_fill(struct api *a, const char *text, enum api_place place, const struct tl_span *item, const char **out);
 int api_url(struct api *a, const char **url); /* of the page that it stands at */
 
+/* ---- token.c */
+int api_token(struct api *a); /* oauth2: has one from then on, another than it had */
+
 /* ---- ask.c */
-int api_token(struct api *a);                                         /* oauth2: gets one */
 int api_ask(struct api *a, const char *url, struct tl_response *res); /* an answer of 2xx, or a reason */
 
 /* ---- pages.c */

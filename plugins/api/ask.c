@@ -182,48 +182,20 @@ int api_ask(struct api *a, const char *url, struct tl_response *res) {
         if (rc)
             return rc;
         note_pace(a, res);
-        if (res->status >= 200 && res->status < 300)
+        if (res->status >= 200 && res->status < 300) {
+            a->renewed = false;
             return TL_OK;
+        }
+        if (res->status == 401 && a->token && !a->renewed) {
+            a->renewed = true;
+            if ((rc = api_token(a)) == TL_OK)
+                rc = make_request(a, &q);
+            continue;
+        }
         int64_t wait = asked_wait(a, res);
         if (wait < 0 || ++a->waits > WAITS_MOST)
             return refused(a, res);
         rc = hold(a, url, wait ? wait : SECOND);
     }
     return rc;
-}
-
-/* ---- OAuth2, RFC 6749, 4.4: client credentials ---- */
-
-static int read_token(struct api *a, const struct tl_response *res) {
-    struct api_text t = {.run = a->run};
-    const char *token = res->status == 200 ? tl_json_get(a->run, res->body, "/access_token") : NULL;
-    const char *type = tl_json_get(a->run, res->body, "/token_type");
-    if (!token || !*token || strpbrk(token, " \r\n") || (type && strcasecmp(type, "bearer") != 0))
-        return tl_fail(a->run, TL_FAILED, "%.200s answered %d, and gave no token of type bearer", a->args->token_url,
-                       res->status);
-    api_add(&t, "Bearer ", 7);
-    api_add(&t, token, strlen(token));
-    a->token = api_end(&t);
-    return a->token ? TL_OK : TL_FAILED;
-}
-
-int api_token(struct api *a) {
-    const char *as = api_says(a, "/secret/as"), *id = api_says(a, "/secret/client_id");
-    const char *scope = api_says(a, "/secret/scope");
-    struct tl_response res = TL_RESPONSE_INIT;
-    const struct tl_header accept[] = {{"Accept", "application/json", NULL},
-                                       {"Content-Type", "application/x-www-form-urlencoded", NULL}};
-    const struct tl_header form[] = {{"grant_type", "client_credentials", NULL},
-                                     {"client_id", id, NULL},
-                                     {"client_secret", "", a->args->secret},
-                                     {"scope", scope, NULL}};
-    if (!as || strcmp(as, "oauth2") != 0 || !a->args->secret)
-        return TL_OK;
-    if (!a->args->token_url)
-        return tl_fail(a->run, TL_FAILED, "API %s wants the argument `token_url`", a->name);
-    int rc = tl_fetch(a->run,
-                      TL_REQUEST(.kind = TL_API_REQUEST, .method = "POST", .url = a->args->token_url, .headers = accept,
-                                 .header_count = 2, .form = form, .form_count = scope ? 4 : 3),
-                      &res);
-    return rc ? rc : read_token(a, &res);
 }

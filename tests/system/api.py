@@ -570,6 +570,67 @@ def oauth2():
     ok("oauth2: no token is told", d.status == "failed" and "gave no token" in d.raw.decode(), d and d.d)
 
 
+def tokens():
+    """One token for all runs of a crawl that show the same secret at the same place; another when it is refused."""
+    kind = "secret: {as: oauth2, token_url: 'https://login.example/', client_id: trotline, scope: %s}\narguments: {q: {}}\n"
+    w, configure = secret_world(kind % "read")
+    (w.dir / "apis/y.yml").write_text((w.dir / "apis/x.yml").read_text().replace("api: x", "api: y").replace("scope: read",
+                                                                                              "scope: write"))
+    lock, given, refused = threading.Lock(), [], set()
+
+    def answer(path, query, headers, body):
+        if path == "/token":
+            with lock:
+                given.append(body)
+                return 200, {}, dict({"access_token": f"t0k3n-{len(given)}", "token_type": "bearer"}, **life)
+        token = (headers.get("Authorization") or "").removeprefix("Bearer ")
+        if token in refused:
+            return 401, {}, {"error": "expired"}
+        return 200, {}, {"items": [query["p"]] if query["p"] == "0" else [], "you_sent": token}
+
+    def many(name, n, apis=("x",), **more):
+        given.clear(), s.asked.clear()
+        ended = w.tl("run", w.crawl(name, *[{"collector": "api", "args": dict(more, api=a, base=s.base, q=str(i), secret="KEY",
+                     token_url=s.base + "token")} for a in apis for i in range(n)]), "--set", "workers.max=3")
+        return ended, [a["headers"].get("Authorization") for a in s.asked if a["path"] == "/"]
+
+    s, life = Server(answer), {"expires_in": 3600}
+    configure(s.base[:-1])
+    ended, shown = many("share", 40)
+    eq("tokens: forty runs show one", (ended.code, len(given), set(shown), len(shown)), (0, 1, {"Bearer t0k3n-1"}, 80))
+    ended, shown = many("scopes", 5, ("x", "y"))
+    eq("tokens: another scope, another token", (ended.code, len(given), len(set(shown))), (0, 2, 2))
+    refused.add("t0k3n-1")
+    ended, shown = many("refused", 20)
+    eq("tokens: one that is refused is got anew once, for all", (ended.code, len(given), shown[-1], w.statuses(ended.root)),
+       (0, 2, "Bearer t0k3n-2", {"success": 20}))
+    refused.update(f"t0k3n-{i}" for i in range(100))
+    ended, shown = many("always", 1)
+    eq("tokens: who always says 401 is asked twice", (len(given), len(shown), w.statuses(ended.root)), (2, 2, {"failed": 1}))
+    refused.clear()
+    for name, life, most in (("nothing", {}, 1), ("no number", {"expires_in": "soon"}, 1), ("a text", {"expires_in": "3600"}, 1),
+                             ("over all bounds", {"expires_in": 10 ** 40}, 1), ("negative", {"expires_in": -1}, 1)):
+        ended, _ = many(f"life-{name}".replace(" ", "-"), 6)
+        eq(f"tokens: expires_in {name}", (ended.code, len(given)), (0, most))
+    life = {"expires_in": 0}
+    ended, _ = many("none", 6)
+    eq("tokens: one that is over at once is not shared", (ended.code, len(given)), (0, 6))
+    life = {"expires_in": 3600}
+    fine, s.answer = s.answer, lambda path, *rest: (400, {}, {"error": "invalid_client"}) if path == "/token" else (200, {}, {})
+    ended, shown = many("client", 3)
+    ok("tokens: one that cannot be had fails those that want it, and is told", shown == [] and w.statuses(ended.root) == {
+        "failed": 3} and "answered 400: invalid_client" in w.one("SELECT error FROM runs WHERE status = 'failed' AND collector = "
+                                                                 "'api' ORDER BY run_id DESC LIMIT 1"), ended)
+    none("tokens: none of it stands anywhere", leaks(w) + [str(f) for f in w.files() if b"t0k3n" in (w.lake / f).read_bytes()] +
+         [str(f) for f in w.dir.glob("catalog.db*") if b"t0k3n" in f.read_bytes()])
+    s.answer = fine
+    given.clear()
+    payload = w.dir / "payload.json"
+    payload.write_text(json.dumps({"api": "x", "base": s.base, "secret": "KEY", "token_url": s.base + "token"}))
+    ended = w.tl("collect", "api", "--payload", payload)
+    eq("tokens: collect gets one", (ended.code, len(given), "t0k3n" in ended.out + ended.err), (0, 1, False))
+
+
 # ---------------------------------------------------------------- XML
 
 def xml():
@@ -630,4 +691,4 @@ def howto():
 
 
 main(howto, mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, cut, going_on, limits,
-     requests, identities, descriptions, secrets, redirects, oauth2, xml)
+     requests, identities, descriptions, secrets, redirects, oauth2, tokens, xml)
