@@ -68,6 +68,17 @@ static int check_texts(struct schema_reader *r, const struct yaml_node *n, void 
     return TL_OK;
 }
 
+static int check_explain(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    YAML_EACH(item, n) {
+        const char *key = item->key->text;
+        bool status = strlen(key) == 3 && key[0] >= '3' && key[0] <= '5' && strspn(key, "0123456789") == 3;
+        if (!status && strcmp(key, "other") != 0)
+            return yaml_fail(r->err, item->key,
+                             "'explain' wants a status that is no success, such as 403, or 'other', not '%.60s'", key);
+    }
+    return check_texts(r, n, at);
+}
+
 #define OF_ARGUMENT(part) .offset = offsetof(struct config_api_argument, part)
 static const struct schema_key argument_keys[] = {
     {"required", SCHEMA_BOOL, 0, OF_ARGUMENT(required), .dflt = "false", .help = "it must be given"},
@@ -184,6 +195,8 @@ static const struct schema_key api_keys[] = {
      .help = "JSON pointer to the array of items; of XML, the path to one: /feed/entry"},
     {"error", SCHEMA_TEXT, 0, OF(error), .min = 1, .max = 300, .check = check_pointer,
      .help = "JSON pointer to what an answer has only when it failed"},
+    {"explain", SCHEMA_OBJECT, 0, OF(explain), .check = check_explain,
+     .help = "what a status means here, or `other`: an answer that is not of its kind; told with the failure"},
     {"pages", SCHEMA_MAP, 0, 0, .of = &pages, .help = "how its list goes on"},
     {"limits", SCHEMA_MAP, 0, 0, .of = &limits, .help = "headers by which it says how fast it may be asked"},
     {"children", SCHEMA_MAP, 0, 0, .of = &children, .help = "what each item leads to, when the line says follow: true"},

@@ -51,7 +51,7 @@ struct yaml_node;
 struct config_api_read { /* a description as it is read */
     const char *name, *about, *base, *url, *body, *items, *error;
     int method, body_type, answer;
-    struct tl_span query, headers;
+    struct tl_span query, headers, explain;
     struct config_api_argument *argument;
     size_t argument_count;
     struct {

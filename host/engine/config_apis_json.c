@@ -159,6 +159,7 @@ int config_api_json(struct schema_reader *r, const struct yaml_node *root, const
     put(&w, "answer", answers[d->answer]);
     put(&w, "items", d->items);
     put(&w, "error", d->error);
+    put_raw(&w, "explain", d->explain);
     put_arguments(&w, d);
     put_secret(&w, d);
     put_pages(&w, d);

@@ -60,6 +60,8 @@ int api_url(struct api *a, const char **url); /* of the page that it stands at *
 int api_token(struct api *a); /* oauth2: has one from then on, another than it had */
 
 /* ---- ask.c */
+/* What the description says of a status, 0: of an answer of another kind, " (in brackets)"; or "". */
+const char *api_explained(struct api *a, int status);
 int api_ask(struct api *a, const char *url, struct tl_response *res); /* an answer of 2xx, or a reason */
 
 /* ---- pages.c */

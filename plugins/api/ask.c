@@ -1,6 +1,7 @@
 /* ask.c - one request: its headers, its credential, and the waits that the API asks for.
  *
  * The secret is a handle until the host sends it; what an answer repeats of it is struck out (TL_STRIKE). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -161,11 +162,25 @@ static int make_request(struct api *a, struct request *q) {
     return rc ? rc : add_body(a, q);
 }
 
+const char *api_explained(struct api *a, int status) {
+    struct api_text t = {.run = a->run};
+    char pointer[32] = "/explain/other";
+    if (status)
+        snprintf(pointer, sizeof pointer, "/explain/%d", status);
+    const char *text = api_says(a, pointer);
+    if (!text)
+        return "";
+    api_add(&t, " (", 2);
+    api_add(&t, text, strlen(text) < 400 ? strlen(text) : 400);
+    api_add(&t, ")", 1);
+    return api_end(&t) ? t.ptr : "";
+}
+
 static int refused(struct api *a, const struct tl_response *res) {
     a->gone = res->status == 400 || res->status == 404 || res->status == 410 || res->status == 422;
     const char *pointer = api_says(a, "/error"), *said = pointer ? tl_json_get(a->run, res->body, pointer) : NULL;
-    return tl_fail(a->run, TL_FAILED, "%.300s answered %d%s%.200s", res->url, res->status, said ? ": " : "",
-                   said ? said : "");
+    return tl_fail(a->run, TL_FAILED, "%.300s answered %d%s%.200s%s", res->url, res->status, said ? ": " : "",
+                   said ? said : "", api_explained(a, res->status));
 }
 
 int api_ask(struct api *a, const char *url, struct tl_response *res) {

@@ -58,7 +58,9 @@ static int count_items(struct api *a, const struct tl_response *res, int64_t *it
         return TL_OK;
     if (a->answer == API_XML) {
         *items = api_xml(a->run, res->body, a->items, NULL);
-        return *items >= 0 ? TL_OK : tl_fail(a->run, TL_FAILED, "the answer of %.300s is no XML", res->url);
+        return *items >= 0
+                   ? TL_OK
+                   : tl_fail(a->run, TL_FAILED, "the answer of %.300s is no XML%s", res->url, api_explained(a, 0));
     }
     if (a->run->host->json(a->run, res->body, a->items, &list) ||
         (list.type != TL_JSON_ARRAY && list.type != TL_JSON_OBJECT))
@@ -88,7 +90,7 @@ static int check_answer(struct api *a, const struct tl_response *res) {
         return tl_fail(a->run, TL_FAILED, "the answer of %.300s is longer than %zu bytes; the rest was not read",
                        res->url, res->body.len);
     if (a->answer == API_JSON && !is_json(a, res->body))
-        return tl_fail(a->run, TL_FAILED, "the answer of %.300s is no JSON", res->url);
+        return tl_fail(a->run, TL_FAILED, "the answer of %.300s is no JSON%s", res->url, api_explained(a, 0));
     if (a->answer == API_JSON && pointer && a->run->host->json(a->run, res->body, pointer, &v) == TL_OK &&
         v.type != TL_JSON_NULL) {
         said = a->run->host->json_text(a->run, &v);

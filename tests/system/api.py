@@ -110,6 +110,11 @@ def mediawiki():
     eq("mediawiki: why it ended", ends(d), [None, None, "last"])
     ok("mediawiki: a number over 2^53 is as it came", b"9007199254741095" in d.raw)
     eq("mediawiki: nothing is wrong between lake and catalog", w.faults(ended.root), [])
+    s.answer = lambda path, query, *rest: answer(path, query, *rest) if query.get("sroffset") != "100" else (
+        200, {}, {"error": {"code": "cirrussearch-offset-too-large", "info": "Could not retrieve results. Up to 10000"}})
+    ended, d = run(w, "mediawiki_search", base=s.base + "w/", q="deep")
+    ok("mediawiki: behind what it gives at the most, what came is kept", d.status == "partial" and ends(d)[-1] == "failed" and
+       "Up to 10000" in d.raw.decode(), d.d.get("error"))
     s.answer = lambda *_: (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized value"}})
     ended, d = run(w, "mediawiki_search", base=s.base + "w/", q="x")
     ok("mediawiki: an error in a 200 is a failure that is told", "Unrecognized value" in d.raw.decode() and
@@ -141,6 +146,14 @@ def hackernews():
     ended, d = run(w, "hn_algolia", base=s.base + "api/v1", q="x", follow=True)
     same("hn: follow: each item that has a URL is a child", [r["url"] for r in w.runs(ended.root, "collector = 'http'")],
          [f"{s.base}story-{p}-{i}" for p in (0, 1) for i in (1, 2)])
+    s.answer = answer
+    s.asked.clear()
+    run(w, "hn_algolia", base=s.base + "api/v1", q="new", by="search_by_date", pages=1)
+    eq("hn: the newest first", s.asked[0]["path"], "/api/v1/search_by_date")
+    s.answer = lambda *_: (400, {}, {"message": "invalid numeric attribute", "status": 400})
+    ended, d = run(w, "hn_algolia", base=s.base + "api/v1", q="bad", filters="x>1")
+    ok("hn: what it does not take is told as it says", "answered 400: invalid numeric attribute" in d.raw.decode(), d.d.get("error"))
+    s.answer = story
     ended, d = run(w, "hn_algolia", leash="{fanout: 3}", base=s.base + "api/v1", q="y", follow=True)
     eq("hn: the leash holds children", len(w.leashed(ended.root, "fanout")), 1)
 
@@ -152,8 +165,19 @@ def certificates():
     eq("crt.sh: one answer", (ended.code, [about["items"] for _, about in pages(d)], ends(d)), (0, [1], ["last"]))
     s.answer = lambda *_: (200, {"Content-Type": "text/html"}, "<html>busy</html>")
     ended, d = run(w, "crt_sh", base=s.base, q="busy")
-    ok("crt.sh: a page of HTML is no answer, and kept", d.status == "failed" and "is no JSON" in d.raw.decode() and
-       len(pages(d)) == 1)
+    ok("crt.sh: a page of HTML is no answer, and kept", d.status == "failed" and "is no JSON (crt.sh answers with a page" in
+       d.raw.decode() and len(pages(d)) == 1, d.d.get("error"))
+    s.answer = lambda *_: (200, {}, '{"id":1}{"id":2}')
+    ended, d = run(w, "crt_sh", base=s.base, q="old")
+    ok("crt.sh: objects without a list, as it once answered, are no JSON", d.status == "failed" and "is no JSON" in d.raw.decode())
+    s.answer = lambda *_: (200, {}, [])
+    ended, d = run(w, "crt_sh", base=s.base, q="nothing", exclude="expired", deduplicate="Y")
+    eq("crt.sh: none found", (ended.code, s.asked[-1]["target"], [about["items"] for _, about in pages(d)]),
+       (0, "/?q=nothing&output=json&exclude=expired&deduplicate=Y", [0]))
+    s.asked.clear()
+    s.answer = lambda *_: (200, {}, [{"id": 1}]) if len(s.asked) > 2 else (502, {"Content-Type": "text/html"}, "<html>")
+    ended, d = run(w, "crt_sh", base=s.base, q="busy2")
+    eq("crt.sh: 502 is asked again", (ended.code, len(s.asked)), (0, 3))
     ended, _ = run(w, "crt_sh", base=s.base)
     ok("crt.sh: an argument that must be given is missed before anything is asked",
        ended.code == 3 and "argument q of API crt_sh is missing" in ended.err, ended)
@@ -174,6 +198,14 @@ def wayback():
        "collapse" in s.asked[0]["query"]), ("/cdx/search/cdx", "example.org/*", "statuscode:200", False))
     eq("wayback: rows, with that of the names", [about["items"] for _, about in pages(d)], [1001, 501])
     eq("wayback: it ended with a page that is not full", ends(d), [None, "short"])
+    del rows[1999 - 500 - 500:]  # a last page that is full but for one, and has the row of names
+    s.asked.clear()
+    ended, d = run(w, "wayback_cdx", base=s.base, url="b")
+    eq("wayback: as many rows as fit but one, and the names: one more answer, which is empty",
+       ([about["items"] for _, about in pages(d)], ends(d)[-1]), ([1000, 0], "empty"))
+    s.answer = lambda *_: (403, {"Content-Type": "text/plain"}, "org.archive.util.io.RuntimeIOException: Blocked Site Error")
+    ended, d = run(w, "wayback_cdx", base=s.base, url="c")
+    eq("wayback: what is blocked has failed, and the answer is kept", (d.status, len(pages(d))), ("failed", 1))
 
 
 def crossref():
@@ -187,6 +219,11 @@ def crossref():
     ended, d = run(w, "crossref", base=s.base, q="kayak", mailto="a@example.org")
     eq("crossref: cursors", [a["query"]["cursor"] for a in s.asked], ["*", "c1", "c2"])
     eq("crossref: it ended when it had all", (ends(d), pages(d)[-1][1]["total"]), ([None, None, "total"], 230))
+    s.answer = lambda *_: (400, {}, {"status": "failed", "message-type": "validation-failure", "message": [
+        {"type": "parameter-not-allowed", "value": "x", "message": "This route does not support x"}]})
+    ended, bad = run(w, "crossref", base=s.base, q="kayak", filter="x:y")
+    ok("crossref: what it does not take is told as it says", bad.status == "failed" and
+       "answered 400: This route does not support x" in bad.raw.decode(), bad.d.get("error"))
     eq("crossref: a mail address is encoded", "mailto=a%40example.org" in s.asked[0]["target"], True)
 
 
@@ -203,6 +240,11 @@ def searxng():
     eq("searxng: pages from 1 until one is empty", [a["query"]["pageno"] for a in s.asked], ["1", "2", "3", "4"])
     eq("searxng: why it ended", ends(d), [None, None, None, "empty"])
     eq("searxng: what was not given is left out", sorted(s.asked[0]["query"]), ["format", "language", "pageno", "q"])
+    fine, s.answer = s.answer, lambda *_: (403, {"Content-Type": "text/html"}, "<title>403 Forbidden</title>")
+    ended, d = run(w, "searxng", base=s.base, q="forbidden")
+    ok("searxng: 403 is explained", d.status == "failed" and "answered 403 (this instance does not give JSON" in d.raw.decode(),
+       d.d.get("error"))
+    s.answer = fine
     s.asked.clear()
     ended, d = run(w, "searxng", base=s.base, q="z", pages=2)
     eq("searxng: the line's bound on pages", (len(s.asked), ends(d), ended.code), (2, [None, "pages"], 0))
@@ -471,6 +513,7 @@ def descriptions():
             ("api: x\narguments: {pages: {}}\n", "'pages' is an argument that every API has"),
             ("api: x\nitems: items\n", "wants a JSON pointer"),
             ("api: x\nsecret: {as: query}\n", "needs its 'name'"),
+            ("api: x\nexplain: {200: fine}\n", "x.yml:2:11: 'explain' wants a status that is no success"),
             ("api: x\nsecret: {as: oauth2}\n", "needs 'token_url' and 'client_id'")):
         w = world(text)
         ended, _ = run(w, base="http://127.0.0.1:9/")
