@@ -92,7 +92,7 @@ static int one_page(struct api *a, struct api_page *page) {
     const char *url = a->next;
     int rc = url ? TL_OK : api_url(a, &url);
     if (rc)
-        return rc;
+        return give_up(a, NULL, rc);
     a->asked[a->done] = url;
     if ((rc = api_ask(a, url, &res)))
         return give_up(a, res.status ? &res : NULL, rc);

@@ -8,7 +8,7 @@
 
 #include "api.h"
 
-enum { SECOND = 1000000, UNTOLD = 300, DAY = 86400, MARGIN = 60 };
+enum { SECOND = 1000000, UNTOLD = 300, DAY = 86400, MARGIN = 60, TOKEN_MAX = 8 * 1024 };
 
 /* How long it is good, less what a run may still take: seconds. */
 static int64_t lasts(struct api *a, const struct tl_response *res) {
@@ -25,7 +25,7 @@ static int read_token(struct api *a, const struct tl_response *res) {
     const char *token = res->status == 200 ? tl_json_get(a->run, res->body, "/access_token") : NULL;
     const char *type = tl_json_get(a->run, res->body, "/token_type");
     const char *error = res->status == 200 ? NULL : tl_json_get(a->run, res->body, "/error");
-    if (!token || !*token || strpbrk(token, " \r\n") || (type && strcasecmp(type, "bearer") != 0))
+    if (!token || !*token || strlen(token) > TOKEN_MAX || strpbrk(token, " \r\n") || (type && strcasecmp(type, "bearer") != 0))
         return tl_fail(a->run, TL_FAILED, "%.200s answered %d%s%.100s, and gave no token of type bearer",
                        a->args->token_url, res->status, error ? ": " : "", error ? error : "");
     api_add(&t, "Bearer ", 7);

@@ -704,6 +704,91 @@ def xml():
     ok("xml: an error is told", d.status == "failed" and "go away" in d.raw.decode())
 
 
+# ---------------------------------------------------------------- those who mean harm
+
+def attacks():
+    """Answers and descriptions that want more than they may: each has an end, and nothing goes where it should not."""
+    other = Server(lambda *_: (200, {}, {"items": ["elsewhere"]}))
+    here = lambda: s.base[len("http://"):-1]
+    there = other.base[len("http://"):-1]
+    s, w = Server(None), world(NEXT)
+    for where in (f"http://{there}/", f"//{there}/", f"http://u:p@{'HERE'}/", f"http://HERE@{there}/", f"http://HERE\\@{there}/",
+                  "ftp://HERE/", "file:///etc/passwd", "http://169.254.169.254/latest/", "http://[::1]:1/", "data:,x",
+                  "http://HERE.evil.example/", "https://HERE/", "http:///x", "http://HERE:99999/", "\u0001", "x" * 70000):
+        s.asked.clear()
+        s.answer = lambda *_: (200, {}, {"items": [1], "next": where.replace("HERE", here())})
+        ended, d = run(w, base=s.base, pages=9)
+        ok(f"attack: next is {where[:40]!r}: nobody else is asked, and it ends", not other.asked and len(s.asked) <= 2 and d.status in (
+            "partial", "success"), other.asked, len(s.asked), d and d.d.get("error"))
+    s, w = Server(None), world(CURSOR)
+    for name, cursor in (("over 64 bits", 2 ** 70), ("a float", 1.5), ("with what a URL is made of", "a&b=c#d?e/../%00+ \u00e9\U0001f6a3"),
+                         ("a million bytes", "c" * 1000000), ("negative", -1)):
+        s.asked.clear()
+        s.answer = lambda *_: (200, {}, {"items": [len(s.asked)], "next": cursor} if len(s.asked) < 2 else {"items": []})
+        ended, d = run(w, base=s.base, pages=5)
+        if name == "a million bytes":
+            eq(f"attack: a cursor {name} is not asked for", (len(s.asked), d.status), (1, "partial"))
+        else:
+            eq(f"attack: a cursor {name} comes back as it was", s.asked[1]["query"].get("c"), str(cursor))
+    s.answer = lambda *_: (200, {}, b'{"items":[1],"next":"\xff\xfe"}')
+    ended, d = run(w, base=s.base, pages=6)
+    eq("attack: a cursor that is not UTF-8", d.status, "failed")
+    s, w = Server(None), world(OFFSET)
+    for total in (10 ** 40, -5, 1e300, "NaN", 2 ** 63, "9" * 1000):
+        s.asked.clear()
+        s.answer = lambda *_: (200, {}, {"total": total, "items": [len(s.asked), 0]})
+        ended, d = run(w, base=s.base, pages=3)
+        eq(f"attack: a total of {str(total)[:20]} is none", (len(s.asked), ends(d)[-1], d.status), (3, "pages", "success"))
+    s, w = Server(None), world(LINK)
+    many = ", ".join(f"<?n={i}>; rel=x{i}" for i in range(3000))
+    s.answer = lambda *_: (200, {"Link": many + ", <?n=last>; rel=next"} if len(s.asked) < 2 else {}, {"items": [len(s.asked)]})
+    ended, d = run(w, base=s.base)
+    ok("attack: the last of 3000 links is found, or the answer refused", d.status in ("success", "failed", "partial") and len(s.asked) <= 4,
+       d.d.get("error"))
+    for name, link in (("quotes without end", '<a>; rel="' + "\\" * 9000), ("only commas", "," * 20000), ("brackets", "<" * 20000),
+                       ("parameters", "<a>" + ";x" * 10000)):
+        s.answer = lambda *_: (200, {"Link": link}, {"items": [1]})
+        ended, d = run(w, base=s.base, pages=2)
+        ok(f"attack: Link of {name}", d and d.status in ("success", "partial", "failed"), ended)
+    s, w = Server(None), world(PAGE + "children: {collector: http, args: {url: '{/u}'}}\n")
+    body = b'{"items":[' + b"{}," * 1000000 + b"{}]}"
+    s.answer = lambda path, query, *_: (200, {}, body if query["p"] == "1" else {"items": []})
+    ended, d = run(w, base=s.base, follow=True)
+    eq("attack: a million items that lead nowhere", (ended.code, pages(d)[0][1]["items"]), (0, 1000001))
+    w.configure("apis: [apis]\nfetch: {retries: 0, delay: 0s}\n")
+    s.answer = lambda path, query, *_: (200, {}, {"items": [{"u": x} for x in (
+        "file:///etc/passwd", "http://169.254.169.254/", f"http://{there}/x", None, 7, {"a": 1}, "x" * 40000, "\n")]} if
+        query["p"] == "1" else {"items": []})
+    other.asked.clear()
+    ended, d = run(w, base=s.base, follow=True, pages=2)
+    ok("attack: items lead nowhere that the leash does not let them", d.status == "success" and not [r for r in w.runs(
+        ended.root, "collector = 'http'") if r["status"] == "success"], other.asked, w.runs(ended.root, "collector = 'http'"))
+    eq("attack: nothing is wrong between lake and catalog", w.faults(ended.root), [])
+    s, w = Server(None), world(LIMITED)
+    for headers in ({"X-Left": "0", "X-Reset": "-1"}, {"X-Left": "0", "X-Reset": "9" * 400}, {"X-Left": "-0", "X-Reset": "1e9"},
+                    {"X-Left": "9" * 30, "X-Reset": ""}):
+        s.asked.clear()
+        s.answer = lambda *_: (200, headers, {"items": [len(s.asked)]})
+        ended, d = run(w, base=s.base, pages=2)
+        eq(f"attack: limits {json.dumps(headers)[:40]} are not believed", (len(s.asked), d.status), (2, "success"))
+    deep = "{a: " * 3000 + "1" + "}" * 3000
+    long = "".join(f"  p{i}: x\n" for i in range(20000))
+    for name, text in (("deep", f"api: x\nquery: {deep}\n"), ("with 20,000 parameters", f"api: x\nquery:\n{long}"),
+                       ("of four megabytes", "api: x\nabout: " + "a" * 4000000), ("with an anchor for ever", "api: &a x\nabout: *a\n"),
+                       ("with pages without end", "api: x\npages: {by: page, most: 999999999999999999999}\n"),
+                       ("with a size that is none", "api: x\npages: {by: offset, size: -1}\n"),
+                       ("with a pointer that is none", "api: x\nitems: /~2\n"), ("that is binary", "api: x\n\0\x01"),
+                       ("with 33 arguments", "api: x\narguments:\n" + "".join(f"  a{i}: {{}}\n" for i in range(33)))):
+        w = world("api: x\n")
+        (w.dir / "apis/x.yml").write_text(text)
+        ended, _ = run(w, base="http://127.0.0.1:9/")
+        ok(f"attack: a description {name} is refused", ended.code == 3 and "x.yml" in ended.err and len(ended.err) < 4000, ended)
+    s, w = Server(lambda *_: (200, {}, {})), world("api: x\nquery: {a: \"" + "{q}" * 600 + "\"}\narguments: {q: {}}\n")
+    ended, d = run(w, base=s.base, q="%" * 200)
+    ok("attack: a template that grows over all bounds", not s.asked and d.status == "failed" and "over 64 KiB" in d.raw.decode(), d.d.get(
+        "error"))
+
+
 # ---------------------------------------------------------------- the how-to
 
 def howto():
@@ -734,4 +819,4 @@ def howto():
 
 
 main(howto, mediawiki, hackernews, certificates, wayback, crossref, searxng, links, nexts, cursors, numbers, hostile, cut, going_on, limits,
-     requests, identities, descriptions, secrets, redirects, oauth2, tokens, xml)
+     requests, identities, descriptions, secrets, redirects, oauth2, tokens, xml, attacks)
