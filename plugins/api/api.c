@@ -182,8 +182,16 @@ static int spawn_items(struct api *a, struct tl_span answer) {
     int rc = TL_OK;
     if (!a->items || a->run->host->json(a->run, answer, a->items, &list))
         return TL_OK;
-    for (int n = 0; !rc && (rc = a->run->host->json_next(a->run, &list, &item)) == TL_OK; n++)
-        rc = n % 1000 == 999 && (rc = tl_yield(a->run)) ? rc : spawn(a, &item.raw);
+    for (int n = 0; !rc && (rc = a->run->host->json_next(a->run, &list, &item)) == TL_OK; n++) {
+        rc = n % 1000 == 999 ? tl_yield(a->run) : TL_OK;
+        if (rc || (rc = spawn(a, &item.raw)) == TL_OK || rc == TL_CANCEL)
+            continue;
+        const char *why = tl_reason(a->run); /* what one item says costs no other one its run */
+        if (!a->lost++)
+            tl_log(a->run, TL_WARN, "an item of %s leads to no run: %.300s", a->name,
+                   why ? why : "it cannot be asked for");
+        rc = TL_OK;
+    }
     return rc == TL_NOTFOUND ? TL_OK : rc;
 }
 

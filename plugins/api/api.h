@@ -42,6 +42,7 @@ struct api {
     bool continued, gone;             /* it went on where an earlier crawl was cut; what it asked for is not there */
     const char *token;                /* "Bearer ...", of oauth2 */
     bool renewed;                     /* since the last good answer */
+    size_t lost;                      /* items that lead to what cannot be asked for */
     int64_t slept_us, pause_us;       /* in all; before the next page */
     int waits;
 };
