@@ -182,11 +182,12 @@ static int take_turn(struct running *r) {
     struct targets_due due;
     if (!r->turn)
         return 0;
-    if (targets_due(r->open.store, r->turn->target, &due)) {
+    if (targets_due(r->open.store, r->turn->target, r->turn->now_us, &due)) {
         struct fail why = FAIL_INIT;
         fail_set(&why, TL_FAILED, "cannot ask the catalog when '%s' is due", r->crawl.name);
         return cmd_fail(&why, EXIT_INTERNAL);
     }
+    r->due_us = due.point_us;
     return targets_is_due(&due, r->turn->now_us) ? 0 : RUN_SKIPPED;
 }
 
@@ -196,7 +197,8 @@ static int keep_turn(struct running *r, struct fail *why) {
     int rc = r->turn && r->root.root ? store_begin(r->open.store, why) : TL_OK;
     if (rc || !r->turn || !r->root.root)
         return rc;
-    rc = store_target_turn_put(r->open.store, r->crawl.name, r->turn->now_us);
+    const struct store_turn turn = {.at_us = r->turn->now_us, .due_us = r->due_us};
+    rc = store_target_turn_put(r->open.store, r->root.root, &turn);
     if (!rc && r->turn->target->from_run)
         rc = store_edge_put(r->open.store, r->turn->target->from_run, r->root.root, STORE_PROMOTED);
     if (!rc)

@@ -32,6 +32,7 @@ struct running {
     char root_id[UUID_TEXT];
     int lock_fd, root_fd; /* of its name, of this very crawl; -1: none */
     bool was_closed;
+    int64_t due_us; /* of a turn: what it is for */
 };
 
 enum {

@@ -58,7 +58,7 @@ static struct targets_entry *most_due(struct dueing *d, struct store *s, struct 
     d->next_us = INT64_MAX;
     for (size_t i = 0; i < t->count && !*rc; i++) {
         struct targets_entry *e = &t->entry[i];
-        if ((*rc = targets_due(s, e, &due)) != TL_OK)
+        if ((*rc = targets_due(s, e, clock_us(d), &due)) != TL_OK)
             break;
         bool mine = targets_is_due(&due, clock_us(d)) && !was_tried(d, e->t.crawl.name);
         if (mine && (!best || due.next_us < best_us)) {

@@ -86,7 +86,7 @@ static int put_target(struct cmd_open *o, const struct options *x, const struct 
     struct targets_due due;
     struct history h = {0};
     const struct store_value name = store_text(e->t.crawl.name);
-    int rc = targets_due(o->store, e, &due);
+    int rc = targets_due(o->store, e, x->now_us, &due);
     if (rc)
         return fail_set(why, rc, "cannot ask the catalog when '%s' is due", e->t.crawl.name);
     rc = store_query(o->store, "SELECT root_id, status, documents FROM crawls WHERE crawl = $1 ORDER BY root_id DESC",

@@ -157,6 +157,8 @@ static int write_crawl(struct writing *w, struct store *s, const struct store_cr
     put_text(j, "reason", c->reason);
     json_member_int(j, "started_us", c->started_us);
     json_member_int(j, "finished_us", c->finished_us);
+    put_int(j, "turn_us", c->turn_us);
+    put_int(j, "due_us", c->due_us);
     return line_end(w);
 }
 

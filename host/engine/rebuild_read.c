@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/times.h"
 #include "engine/field.h"
 #include "engine/rebuild.h"
 #include "net/url.h"
@@ -63,7 +64,7 @@ struct crawl_line_read {
     struct uuid root_id;
     const char *name, *file_sha256, *reason;
     struct tl_span target, file, leash, context;
-    int64_t started_us, finished_us;
+    int64_t started_us, finished_us, turn_us, due_us;
 };
 static const struct field crawl_fields[] = {
     {"root_id", F_ID, true, offsetof(struct crawl_line_read, root_id)},
@@ -75,7 +76,9 @@ static const struct field crawl_fields[] = {
     {"run_context", F_JSON, false, offsetof(struct crawl_line_read, context)},
     {"reason", F_TEXT, false, offsetof(struct crawl_line_read, reason)},
     {"started_us", F_INT, true, offsetof(struct crawl_line_read, started_us)},
-    {"finished_us", F_INT, true, offsetof(struct crawl_line_read, finished_us)}};
+    {"finished_us", F_INT, true, offsetof(struct crawl_line_read, finished_us)},
+    {"turn_us", F_INT, false, offsetof(struct crawl_line_read, turn_us)},
+    {"due_us", F_INT, false, offsetof(struct crawl_line_read, due_us)}};
 
 static const char *span_text(struct import *m, struct tl_span s) {
     return s.len ? arena_span(&m->in.arena, s) : NULL;
@@ -99,6 +102,8 @@ static int on_crawl(struct import *m, const struct tl_json *line) {
         return WRONG(m, "there are two lines of kind %s", "crawl");
     if (memcmp(&c.root_id, &m->head->root_id, sizeof c.root_id) != 0)
         return WRONG(m, "it belongs to another crawl than its summary (%s)", "root_id");
+    if (c.turn_us < 0 || c.turn_us > TIME_MAX_US || c.due_us < 0 || c.due_us > TIME_MAX_US)
+        return WRONG(m, "the member %s is no time", c.turn_us < 0 || c.turn_us > TIME_MAX_US ? "turn_us" : "due_us");
     m->crawl = (struct store_crawl){.root_id = c.root_id,
                                     .name = c.name,
                                     .file_json = span_text(m, c.file),
@@ -108,7 +113,9 @@ static int on_crawl(struct import *m, const struct tl_json *line) {
                                     .closed = true,
                                     .reason = c.reason,
                                     .started_us = c.started_us,
-                                    .finished_us = c.finished_us};
+                                    .finished_us = c.finished_us,
+                                    .turn_us = c.turn_us,
+                                    .due_us = c.due_us};
     if (c.target.len && (json_parse(c.target, &target) || (rc = import_target(m, &target, &t, &m->crawl.target))))
         return rc ? rc : WRONG(m, "the member %s is not what it should be", "target");
     if ((rc = store_import_crawl(m->s, &m->crawl, m->why)))

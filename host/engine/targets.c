@@ -150,10 +150,18 @@ void targets_free(struct targets *t) {
 
 /* ---- when */
 
-int targets_due(struct store *s, const struct targets_entry *e, struct targets_due *out) {
+/* The points of the schedule are `due_us` of the last turn and every so long after it, so that a turn that begins late
+ * moves none. The last of them that has passed at `us`: what a turn at that time is for. */
+static int64_t point_before(const struct store_turn *turn, int64_t every_us, int64_t us) {
+    if (!turn->due_us || every_us == INT64_MAX || us < turn->due_us)
+        return us;
+    return us - (us - turn->due_us) % every_us;
+}
+
+int targets_due(struct store *s, const struct targets_entry *e, int64_t now_us, struct targets_due *out) {
     struct store_crawl crawl;
-    int64_t turn = 0;
-    *out = (struct targets_due){0};
+    struct store_turn turn = {0};
+    *out = (struct targets_due){.point_us = now_us};
     int rc = store_crawl_by_name(s, e->t.crawl.name, false, &crawl);
     if (rc && rc != TL_NOTFOUND)
         return rc;
@@ -162,10 +170,17 @@ int targets_due(struct store *s, const struct targets_entry *e, struct targets_d
     rc = store_target_turn(s, e->t.crawl.name, &turn);
     if (rc && rc != TL_NOTFOUND)
         return rc;
-    out->last_us = turn ? turn : any ? crawl.started_us : 0;
-    if (out->open || !out->last_us || e->promoted_us > out->last_us)
+    if (rc && any)
+        turn = (struct store_turn){.at_us = crawl.started_us, .due_us = crawl.started_us};
+    out->last_us = turn.at_us;
+    if (!out->last_us || e->promoted_us > out->last_us)
         return TL_OK;
-    out->next_us = e->t.every_us == INT64_MAX ? INT64_MAX : out->last_us + e->t.every_us;
+    out->point_us = point_before(&turn, e->t.every_us, now_us);
+    if (out->open)
+        return TL_OK;
+    out->next_us = e->t.every_us == INT64_MAX ? INT64_MAX : turn.due_us + e->t.every_us;
+    if (out->next_us != INT64_MAX && out->next_us - now_us > e->t.every_us)
+        *out = (struct targets_due){.last_us = turn.at_us, .point_us = now_us}; /* the clock was set back */
     return TL_OK;
 }
 

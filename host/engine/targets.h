@@ -31,9 +31,11 @@ const struct targets_entry *targets_find(const struct targets *t, const char *id
 
 struct targets_due {
     int64_t last_us, next_us; /* 0: never yet; at once. INT64_MAX: not by itself */
+    int64_t point_us;         /* of its schedule: what a turn at this time is for, as store_turn.due_us */
     bool open;                /* a crawl of it is under way, or was interrupted: it is to go on */
 };
-int targets_due(struct store *s, const struct targets_entry *e, struct targets_due *out);
+/* Nobody waits for longer than `every`, whatever the clock was before. */
+int targets_due(struct store *s, const struct targets_entry *e, int64_t now_us, struct targets_due *out);
 static inline bool targets_is_due(const struct targets_due *d, int64_t now_us) {
     return d->next_us <= now_us;
 }

@@ -83,7 +83,9 @@ CREATE TABLE crawl (
     bytes INTEGER NOT NULL DEFAULT 0,     -- bytes fetched by its runs
     queued INTEGER NOT NULL DEFAULT 0,    -- runs that wait
     leased INTEGER NOT NULL DEFAULT 0,    -- runs under way
-    events INTEGER NOT NULL DEFAULT 0     -- events that wait or are under way
+    events INTEGER NOT NULL DEFAULT 0,    -- events that wait or are under way
+    turn_us INTEGER NOT NULL DEFAULT 0,   -- time that `run --due` went by when it carried it out last, 0: it did not
+    due_us INTEGER NOT NULL DEFAULT 0     -- time on the schedule of its target that this turn was for
 ) STRICT;
 CREATE INDEX crawl_name ON crawl (name, root);
 
@@ -371,11 +373,6 @@ CREATE TABLE promotion (
 CREATE UNIQUE INDEX promotion_id ON promotion (id) WHERE removed_us = 0;
 CREATE INDEX promotion_what ON promotion (kind, what);
 
-CREATE TABLE target_turn (
-    id TEXT PRIMARY KEY,     -- of a target
-    at_us INTEGER NOT NULL   -- time that `run --due` went by when it carried it out last
-) STRICT, WITHOUT ROWID;
-
 -- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
 -- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
 CREATE VIEW runs AS SELECT
@@ -400,7 +397,7 @@ CREATE VIEW crawls AS SELECT
     r.run_id AS root_id, c.name AS crawl, CASE WHEN c.closed THEN coalesce(c.reason, 'done') ELSE 'open' END AS status, c.reason,
     AT(c.started_us) AS started_at, AT(c.finished_us) AS finished_at, c.runs, c.failed, c.leashed, c.documents, c.bytes,
     t.org, t.project, t.name AS target, c.queued, c.leased, c.file_sha256, c.leash_json AS leash, c.context_json AS run_context,
-    c.package_sha256
+    c.package_sha256, AT(c.turn_us) AS turn_at, AT(c.due_us) AS due_at
 FROM crawl c CROSS JOIN run r ON r.key = c.root LEFT JOIN target t ON t.key = c.target;
 
 CREATE VIEW edges AS SELECT p.run_id AS parent_id, c.run_id AS child_id, EDGE(c.edge) AS kind

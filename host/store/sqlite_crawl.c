@@ -22,8 +22,8 @@ static int add_crawl(struct store *s, const struct store_crawl *c) {
     sqlite3_stmt *st = sqlite_sql(
         s, SQL_CRAWL_ADD,
         "INSERT INTO crawl (root, name, file_json, file_sha256, leash_json, context_json, target, scope, closed, "
-        "stop_asked, reason, started_us, finished_us) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)");
+        "stop_asked, reason, started_us, finished_us, turn_us, due_us) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)");
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, c->root);
@@ -39,6 +39,8 @@ static int add_crawl(struct store *s, const struct store_crawl *c) {
     bind_text(st, 11, c->reason);
     bind_int(st, 12, c->started_us);
     bind_int(st, 13, c->finished_us);
+    bind_int(st, 14, c->turn_us);
+    bind_int(st, 15, c->due_us);
     return sqlite_done(s, st);
 }
 
@@ -100,7 +102,7 @@ int store_import_crawl(struct store *s, struct store_crawl *c, struct fail *why)
 #define CRAWL_COLUMNS                                                                                                  \
     "SELECT c.root, r.run_id, c.target, c.scope, c.closed, c.stop_asked, c.started_us, c.finished_us, c.runs, "        \
     "c.failed, c.leashed, "                                                                                            \
-    "c.documents, c.bytes, c.name, c.file_json, c.file_sha256, c.leash_json, c.context_json, c.reason "                \
+    "c.documents, c.bytes, c.turn_us, c.due_us, c.name, c.file_json, c.file_sha256, c.leash_json, c.context_json, c.reason "                \
     "FROM crawl c JOIN run r ON r.key = c.root "
 
 /* Fills in what the statement found; texts are copied, so that no statement is left in the middle. */
@@ -120,19 +122,21 @@ static int read_crawl(struct store *s, sqlite3_stmt *st, struct store_crawl *out
                                 .failed = col_int(st, 9),
                                 .leashed = col_int(st, 10),
                                 .documents = col_int(st, 11),
-                                .bytes = col_int(st, 12)};
+                                .bytes = col_int(st, 12),
+                                .turn_us = col_int(st, 13),
+                                .due_us = col_int(st, 14)};
     const char **text[] = {&out->name,       &out->file_json,    &out->file_sha256,
                            &out->leash_json, &out->context_json, &out->reason};
     size_t at[COUNT_OF(text)];
     buf_reset(&s->crawl_text);
     for (size_t i = 0; i < COUNT_OF(text); i++) {
-        struct tl_span value = col_span(st, 13 + (int)i);
+        struct tl_span value = col_span(st, 15 + (int)i);
         at[i] = s->crawl_text.len;
         buf_add(&s->crawl_text, value.ptr, value.len);
         buf_char(&s->crawl_text, '\0');
     }
     for (size_t i = 0; i < COUNT_OF(text); i++)
-        *text[i] = sqlite3_column_type(st, 13 + (int)i) == SQLITE_NULL ? NULL : s->crawl_text.data + at[i];
+        *text[i] = sqlite3_column_type(st, 15 + (int)i) == SQLITE_NULL ? NULL : s->crawl_text.data + at[i];
     sqlite3_reset(st);
     return TL_OK;
 }

@@ -278,23 +278,27 @@ int store_reacted_since(struct store *s, int64_t us, int64_t *count, struct fail
 
 /* ---- turns */
 
-int store_target_turn(struct store *s, const char *id, int64_t *at_us) {
-    sqlite3_stmt *st = sqlite_prepare(s, "SELECT at_us FROM target_turn WHERE id = ?1");
+int store_target_turn(struct store *s, const char *id, struct store_turn *out) {
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT turn_us, due_us FROM crawl WHERE name = ?1 AND turn_us > 0 ORDER BY "
+                                         "root DESC LIMIT 1");
     if (!st)
         return TL_FAILED;
     bind_text(st, 1, id);
     int rc = sqlite_row(s, st);
-    *at_us = rc > 0 ? col_int(st, 0) : 0;
+    if (rc > 0)
+        *out = (struct store_turn){.at_us = col_int(st, 0), .due_us = col_int(st, 1)};
     sqlite3_finalize(st);
     return rc < 0 ? rc : rc ? TL_OK : TL_NOTFOUND;
 }
 
-int store_target_turn_put(struct store *s, const char *id, int64_t at_us) {
-    sqlite3_stmt *st =
-        sqlite_writing(s) ? sqlite_prepare(s, "INSERT OR REPLACE INTO target_turn (id, at_us) VALUES (?1, ?2)") : NULL;
+int store_target_turn_put(struct store *s, int64_t root, const struct store_turn *turn) {
+    sqlite3_stmt *st = sqlite_writing(s)
+                           ? sqlite_prepare(s, "UPDATE crawl SET turn_us = ?2, due_us = ?3 WHERE root = ?1")
+                           : NULL;
     if (!st)
         return TL_FAILED;
-    bind_text(st, 1, id);
-    bind_int(st, 2, at_us);
+    bind_int(st, 1, root);
+    bind_int(st, 2, turn->at_us);
+    bind_int(st, 3, turn->due_us);
     return sqlite_finish(s, st);
 }

@@ -115,6 +115,7 @@ struct store_crawl {
     bool closed, stop_asked;
     const char *reason; /* NULL, or why it ended: done, time, stopped, interrupted ... */
     int64_t started_us, finished_us, runs, failed, leashed, documents, bytes;
+    int64_t turn_us, due_us; /* as a target's turn: the time that `run --due` went by, and what it was due for; or 0 */
 };
 /* Makes the crawl and its root run (state leased, owned by `owner`, token 1, reach 0, digest of the root's payload).
  * Fills in root, root_id and started_us where they are empty. Its scope is the first that is put for it

@@ -51,7 +51,10 @@ int store_promotions(struct store *s, int (*each)(void *ctx, const struct store_
 int store_promoted(struct store *s, enum store_kind kind, const char *what, bool *ever, struct fail *why);
 int store_reacted_since(struct store *s, int64_t us, int64_t *count, struct fail *why); /* promotions by reactions */
 
-/* ---- turns of `run --due` */
-int store_target_turn(struct store *s, const char *id, int64_t *at_us); /* TL_NOTFOUND: it had none yet */
-int store_target_turn_put(struct store *s, const char *id, int64_t at_us);
+/* ---- turns of `run --due`: they belong to the crawl that was the turn, so that its closing record has them */
+struct store_turn {
+    int64_t at_us, due_us; /* the time it went by; the point of the schedule that it was for */
+};
+int store_target_turn(struct store *s, const char *id, struct store_turn *out); /* the last. TL_NOTFOUND: none yet */
+int store_target_turn_put(struct store *s, int64_t root, const struct store_turn *turn);
 #endif

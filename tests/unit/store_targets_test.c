@@ -152,12 +152,28 @@ static void promotions(void **state) {
     begin(w);
     p.id = "many"; /* the id is free again */
     OK(store_promotion_put(w->s, &p, &why));
-    OK(store_target_turn_put(w->s, "many", 8000));
-    OK(store_target_turn_put(w->s, "many", 9000));
     commit(w);
-    OK(store_target_turn(w->s, "many", &count));
-    assert_int_equal(count, 9000);
-    assert_int_equal(store_target_turn(w->s, "none", &count), TL_NOTFOUND);
+}
+
+static void the_last_turn(void **state) {
+    struct world *w = *state;
+    struct store_turn turn;
+    int64_t first = w->crawl.root;
+    assert_int_equal(store_target_turn(w->s, "kayaking", &turn), TL_NOTFOUND);
+    world_crawl(w, no_limit);
+    begin(w);
+    OK(store_target_turn_put(w->s, first, &(struct store_turn){8000, 7000}));
+    commit(w);
+    OK(store_target_turn(w->s, "kayaking", &turn)); /* the newer crawl was none */
+    assert_true(turn.at_us == 8000 && turn.due_us == 7000);
+    begin(w);
+    OK(store_target_turn_put(w->s, w->crawl.root, &(struct store_turn){6000, 5000})); /* the clock was set back */
+    commit(w);
+    OK(store_target_turn(w->s, "kayaking", &turn));
+    assert_true(turn.at_us == 6000 && turn.due_us == 5000);
+    assert_int_equal(store_target_turn(w->s, "none", &turn), TL_NOTFOUND);
+    assert_string_equal(ask(w, "SELECT turn_at, due_at FROM crawls ORDER BY root_id LIMIT 1"),
+                        "1970-01-01T00:00:00.008000Z|1970-01-01T00:00:00.007000Z\n");
 }
 
 int main(void) {
@@ -167,6 +183,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_rules_begin_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lead_to_entities, setup, teardown),
         cmocka_unit_test_setup_teardown(promotions, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_last_turn, setup, teardown),
     };
     return cmocka_run_group_tests_name("store_targets", tests, NULL, NULL);
 }
