@@ -41,7 +41,7 @@ static int react(struct cmd_open *o, const struct cmd_globals *g, const struct d
         return code;
     if (targets_load(&o->config, o->store, candidates_problem, &known, &why))
         return cmd_fail(&why, EXIT_CONFIG);
-    int rc = targets_react(&o->config, o->store, &known, d, now_us, told, out, &why);
+    int rc = targets_react(&o->config, o->store, o->lake, &known, d, now_us, told, out, &why);
     targets_free(&known);
     return rc ? cmd_fail(&why, EXIT_INTERNAL) : failed ? EXIT_LINE : 0;
 }

@@ -126,7 +126,7 @@ static int promote(struct cmd_open *o, struct promoting *x, const char *word) {
     if (targets_load(&o->config, o->store, candidates_problem, &known, &why))
         return cmd_fail(&why, EXIT_CONFIG);
     code = refuse_again(x, &known);
-    if (!code && targets_promote(o->store, &known, &x->p, &id, &why))
+    if (!code && targets_promote(o->store, o->lake, &known, &x->p, &id, &why))
         code = cmd_fail(&why, EXIT_INTERNAL);
     targets_free(&known);
     if (code)
@@ -168,7 +168,7 @@ static int promote_main(int argc, char **argv, const struct cmd_globals *g) {
     if (argc - optind != 1)
         return cmd_usage("promote",
                          optind < argc ? "one at a time" : "what? Name a candidate, a URL, an URN, or the id of a run");
-    int code = cmd_open(&o, g, CMD_STORE_WRITE, NULL, 0);
+    int code = cmd_open(&o, g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
     if (!code)
         code = promote(&o, &x, argv[optind]);
     cmd_close(&o);

@@ -217,16 +217,8 @@ static int take_back(struct cmd_open *o, const struct targets *t, const char *id
         return code;
     if (!e->yaml)
         return cmd_usage("targets", "the target '%s' is a file: to watch it no more, remove %s", id, e->t.crawl.file);
-    int rc = store_begin(o->store, &why);
-    if (!rc)
-        rc = store_promotion_end(o->store, id, now_us);
-    if (!rc)
-        rc = store_commit(o->store, &why);
-    if (rc) {
-        store_rollback(o->store);
-        fail_set(&why, rc, "the target '%s' cannot be taken back in the catalog", id);
+    if (targets_take_back(o->store, o->lake, id, now_us, &why))
         return cmd_fail(&why, EXIT_INTERNAL);
-    }
     log_ending(EXIT_DONE, "the target '%s' is watched no more; its documents stay: trotline ls --name %s", id, id);
     return EXIT_DONE;
 }
@@ -244,7 +236,7 @@ static int words(struct cmd_open *o, const struct cmd_globals *g, const struct o
         return code;
     bool there = strstr(o->config.catalog, "://") || access(o->config.catalog, F_OK) == 0;
     code = cmd_open(o, g,
-                    removing ? CMD_STORE_WRITE
+                    removing ? CMD_STORE_WRITE | CMD_LAKE_WRITE
                     : there  ? CMD_STORE_READ | CMD_LAKE_READ
                              : CMD_STORE_WRITE | CMD_LAKE_WRITE,
                     NULL, 0);

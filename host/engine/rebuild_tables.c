@@ -7,10 +7,13 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/times.h"
+#include "base/yaml.h"
 #include "convert/types.h"
 #include "engine/field.h"
 #include "engine/package.h"
 #include "engine/table_record.h"
+#include "engine/targets.h"
 #include "store/tables.h"
 
 static const char *const formats[] = {"parquet", "avro"};
@@ -300,6 +303,77 @@ static int on_replaced(struct tables *t, const struct tl_json *line) {
     return rc ? store_failed(t, rc) : TL_OK;
 }
 
+/* ---- targets */
+
+enum { WHAT_MAX = 4096 };
+struct promoted_line {
+    struct uuid uid, run_id;
+    const char *id, *as, *what, *yaml, *reaction;
+    int64_t at_us, removed_us;
+};
+static const struct field promoted_fields[] = {
+    {"uid", F_ID, true, offsetof(struct promoted_line, uid)},
+    {"id", F_TEXT, true, offsetof(struct promoted_line, id)},
+    {"as", F_TEXT, true, offsetof(struct promoted_line, as)},
+    {"what", F_TEXT, true, offsetof(struct promoted_line, what)},
+    {"yaml", F_TEXT, true, offsetof(struct promoted_line, yaml)},
+    {"run_id", F_ID, false, offsetof(struct promoted_line, run_id)},
+    {"reaction", F_TEXT, false, offsetof(struct promoted_line, reaction)},
+    {"at_us", F_INT, true, offsetof(struct promoted_line, at_us)},
+    {"removed_us", F_INT, false, offsetof(struct promoted_line, removed_us)}};
+
+/* What would not have become a target does not become one by a record. */
+static int check_promoted(struct tables *t, const struct promoted_line *x, int *kind) {
+    struct target target;
+    struct fail why = FAIL_INIT;
+    const int64_t last = x->removed_us ? x->removed_us : x->at_us;
+    for (*kind = 0; *kind < STORE_KINDS && strcmp(x->as, store_kind_name[*kind]) != 0; (*kind)++) {
+    }
+    const char *wrong = *kind == STORE_KINDS                         ? "as"
+                        : !targets_is_id(x->id)                      ? "id"
+                        : !x->what[0] || strlen(x->what) > WHAT_MAX  ? "what"
+                        : x->reaction && !targets_is_id(x->reaction) ? "reaction"
+                        : x->at_us <= 0 || x->at_us > TIME_MAX_US    ? "at_us"
+                        : last <= 0 || last > TIME_MAX_US            ? "removed_us"
+                        : strlen(x->yaml) > YAML_TEXT_MAX            ? "yaml"
+                                                                     : NULL;
+    if (wrong)
+        return WRONG(t, "the member %s is not what it should be", wrong);
+    if (config_target_text("yaml", span_of(x->yaml), &target, &why))
+        return WRONG(t, "the target %s is none: %.1000s", x->id, why.text);
+    bool other = strcmp(target.crawl.name, x->id) != 0;
+    config_target_free(&target);
+    return other ? WRONG(t, "the member %s describes another target than %s", "yaml", x->id) : TL_OK;
+}
+
+static int on_promoted(struct tables *t, const struct tl_json *line) {
+    struct promoted_line x = {.removed_us = 0};
+    int64_t run = 0, root;
+    int kind = 0;
+    bool same;
+    int rc = DECODE(t, line, promoted_fields, &x);
+    if (!rc)
+        rc = check_promoted(t, &x, &kind);
+    if (!rc && is_id(&x.run_id)) {
+        rc = find_run(t, &x.run_id, &no_id, &run, &root, &same);
+        if (rc == TL_NOTFOUND) /* of a crawl that is not restored */
+            rc = run = 0;
+    }
+    if (rc)
+        return rc;
+    const struct store_promotion p = {.uid = x.uid,
+                                      .id = x.id,
+                                      .what = x.what,
+                                      .yaml = x.yaml,
+                                      .reaction = x.reaction,
+                                      .kind = (enum store_kind)kind,
+                                      .run = run,
+                                      .at_us = x.at_us,
+                                      .removed_us = x.removed_us};
+    rc = store_promotion_import(t->s, &p);
+    return rc ? store_failed(t, rc) : TL_OK;
+}
+
 /* ---- one record */
 
 static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
@@ -308,7 +382,7 @@ static int on_line(void *ctx, struct tl_span kind, const struct tl_json *line) {
         int (*take)(struct tables *t, const struct tl_json *line);
     } kinds[] = {
         {"converted", on_converted}, {"refined", on_refined},      {"file", on_file}, {"replaced", on_replaced},
-        {"type", on_type},           {TABLE_RECORD_KIND, on_head}, {"end", on_end}};
+        {"type", on_type},           {TABLE_RECORD_KIND, on_head}, {"end", on_end},   {"promoted", on_promoted}};
     struct tables *t = ctx;
     size_t i = 0;
     while (i < COUNT_OF(kinds) && !span_eq(kind, kinds[i].kind))

@@ -105,6 +105,21 @@ void table_record_replaced(struct table_record *r, const struct uuid *old, const
     end(r, &w);
 }
 
+void table_record_promoted(struct table_record *r, const struct store_promotion *p, const struct uuid *run_id) {
+    struct json_writer w = begin(r, "promoted");
+    put_id(&w, "uid", &p->uid);
+    json_member_string(&w, "id", p->id);
+    json_member_string(&w, "as", store_kind_name[p->kind]);
+    json_member_string(&w, "what", p->what);
+    json_member_string(&w, "yaml", p->yaml);
+    put_id(&w, "run_id", run_id);
+    if (p->reaction)
+        json_member_string(&w, "reaction", p->reaction);
+    put_int(&w, "at_us", p->at_us);
+    put_int(&w, "removed_us", p->removed_us);
+    end(r, &w);
+}
+
 /* ---- the file */
 
 int table_record_open(struct lake *l, const char *did, int64_t at_us, struct table_record *r, struct fail *why) {

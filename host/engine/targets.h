@@ -1,11 +1,13 @@
 /* targets.h - what is watched: targets of files and promoted ones, when each is due, and how candidates become targets.
  *
  * Invariant: of one id there is one target: a file's, else a promoted one. A reaction promotes a candidate once,
- * whatever became of it, and within the bound of promotions, which is looked at in the transaction that promotes. */
+ * whatever became of it, and within the bound of promotions, which is looked at in the transaction that promotes. What
+ * was promoted, and taken back, stands in a record of the lake, too (table_record.h). */
 #ifndef TROTLINE_ENGINE_TARGETS_H
 #define TROTLINE_ENGINE_TARGETS_H
 #include "engine/config_target.h"
 #include "engine/discovery.h"
+#include "lake/lake.h"
 #include "store/targets.h"
 
 struct targets_entry {
@@ -53,13 +55,16 @@ struct targets_promotion {
 };
 /* Appends its id. TL_REFUSED: as a reaction: it was promoted before, or the bound is reached. EXIT_USAGE, EXIT_CONFIG.
  */
-int targets_promote(struct store *s, const struct targets *known, const struct targets_promotion *p, struct buf *id,
-                    struct fail *why);
+int targets_promote(struct store *s, struct lake *l, const struct targets *known, const struct targets_promotion *p,
+                    struct buf *id, struct fail *why);
+/* It is watched no more. TL_NOTFOUND: no promoted target has this id. */
+int targets_take_back(struct store *s, struct lake *l, const char *id, int64_t now_us, struct fail *why);
 struct targets_reacted {
     int64_t promoted, held_back; /* held back: by the bound, to be promoted another day */
 };
 /* Promotes what reactions want. told: each promotion, as it is made. */
-int targets_react(const struct config *c, struct store *s, const struct targets *known, const struct discovery *d,
-                  int64_t now_us, void (*told)(const char *id, const char *text, const char *reaction),
-                  struct targets_reacted *out, struct fail *why);
+int targets_react(const struct config *c, struct store *s, struct lake *l, const struct targets *known,
+                  const struct discovery *d, int64_t now_us,
+                  void (*told)(const char *id, const char *text, const char *reaction), struct targets_reacted *out,
+                  struct fail *why);
 #endif

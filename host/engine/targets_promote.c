@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "engine/table_record.h"
 #include "engine/targets.h"
 #include "net/guard.h"
 #include "net/url.h"
@@ -78,8 +80,35 @@ static int may_react(struct store *s, const struct targets_promotion *p, struct 
                                       (long long)count);
 }
 
-static int promote_inside(struct store *s, const struct targets *known, const struct targets_promotion *p,
-                          struct buf *id, struct fail *why) {
+/* Writes what the transaction at hand does to a promotion as a record, which is durable before its commit. */
+static int keep_record(struct store *s, struct lake *l, const struct store_promotion *p, int64_t now_us,
+                       struct table_record *r, struct fail *why) {
+    struct store_source from;
+    int rc = p->run ? store_source_get(s, p->run, &from, why) : TL_NOTFOUND;
+    if (rc && rc != TL_NOTFOUND)
+        return rc;
+    const struct uuid run_id = rc ? (struct uuid){{0}} : from.run_id;
+    bool known = rc == TL_OK;
+    rc = table_record_open(l, "promote", now_us, r, why);
+    if (rc)
+        return rc;
+    table_record_promoted(r, p, known ? &run_id : NULL);
+    rc = table_record_close(r, l, why);
+    return rc ? rc : store_table_put(s, &r->file.at, why);
+}
+
+static int end_with_record(struct store *s, struct lake *l, struct table_record *r, int rc, struct fail *why) {
+    if (!rc && (rc = store_commit(s, why)) == TL_OK) {
+        FAULT_POINT("promoted");
+        return table_record_publish(r, l, why);
+    }
+    store_rollback(s);
+    table_record_drop(r, l);
+    return rc;
+}
+
+static int promote_inside(struct store *s, struct lake *l, const struct targets *known,
+                          const struct targets_promotion *p, struct buf *id, struct table_record *r, struct fail *why) {
     AUTO_BUF struct buf yaml = BUF_INIT;
     int rc = p->reaction ? may_react(s, p, why) : TL_OK;
     if (!rc)
@@ -88,26 +117,63 @@ static int promote_inside(struct store *s, const struct targets *known, const st
         .id = id->data, .name = p->text, .url = p->url, .every = p->every, .template_file = p->template_file};
     if (!rc)
         rc = config_target_make(&wish, &yaml, why);
-    const struct store_promotion put = {.id = id->data,
+    const struct store_promotion put = {.uid = uuid_new(),
+                                        .id = id->data,
                                         .kind = p->kind,
                                         .what = p->text,
                                         .yaml = yaml.data,
                                         .reaction = p->reaction,
                                         .run = p->run,
                                         .at_us = p->now_us};
-    return rc ? rc : store_promotion_put(s, &put, why);
+    if (!rc)
+        rc = store_promotion_put(s, &put, why);
+    return rc ? rc : keep_record(s, l, &put, p->now_us, r, why);
 }
 
-int targets_promote(struct store *s, const struct targets *known, const struct targets_promotion *p, struct buf *id,
-                    struct fail *why) {
+int targets_promote(struct store *s, struct lake *l, const struct targets *known, const struct targets_promotion *p,
+                    struct buf *id, struct fail *why) {
+    struct table_record r = TABLE_RECORD_INIT;
     int rc = store_begin(s, why);
     if (rc)
         return rc;
-    rc = promote_inside(s, known, p, id, why);
+    rc = promote_inside(s, l, known, p, id, &r, why);
+    return end_with_record(s, l, &r, rc, why);
+}
+
+/* ---- taking back */
+
+struct taking_back {
+    struct store *s;
+    struct lake *l;
+    const char *id;
+    int64_t now_us;
+    struct table_record record;
+    bool found;
+    struct fail *why;
+};
+
+static int write_end(void *ctx, const struct store_promotion *p) {
+    struct taking_back *x = ctx;
+    struct store_promotion ended = *p;
+    if (strcmp(p->id, x->id) != 0)
+        return TL_OK;
+    ended.removed_us = x->now_us;
+    x->found = true;
+    int rc = keep_record(x->s, x->l, &ended, x->now_us, &x->record, x->why);
+    return rc ? rc : 1;
+}
+
+int targets_take_back(struct store *s, struct lake *l, const char *id, int64_t now_us, struct fail *why) {
+    struct taking_back x = {s, l, id, now_us, TABLE_RECORD_INIT, false, why};
+    int rc = store_begin(s, why);
+    if (rc)
+        return rc;
+    rc = store_promotions(s, write_end, &x, why);
     if (!rc)
-        return store_commit(s, why);
-    store_rollback(s);
-    return rc;
+        rc = x.found ? store_promotion_end(s, id, now_us) : TL_NOTFOUND;
+    if (rc && !why->status)
+        fail_set(why, rc, "the target '%s' cannot be taken back in the catalog", id);
+    return end_with_record(s, l, &x.record, rc, why);
 }
 
 /* ---- reactions */
@@ -159,9 +225,10 @@ static bool is_private(const struct config *c, const char *text) {
            guard_literal(u.host) != GUARD_PUBLIC;
 }
 
-int targets_react(const struct config *c, struct store *s, const struct targets *known, const struct discovery *d,
-                  int64_t now_us, void (*told)(const char *id, const char *text, const char *reaction),
-                  struct targets_reacted *out, struct fail *why) {
+int targets_react(const struct config *c, struct store *s, struct lake *l, const struct targets *known,
+                  const struct discovery *d, int64_t now_us,
+                  void (*told)(const char *id, const char *text, const char *reaction), struct targets_reacted *out,
+                  struct fail *why) {
     struct reacting x = {.d = d};
     *out = (struct targets_reacted){0};
     int rc = d->react_count ? store_wanted(s, add_wish, &x, why) : TL_OK;
@@ -172,7 +239,7 @@ int targets_react(const struct config *c, struct store *s, const struct targets 
         w->p.now_us = now_us;
         w->p.most = c->targets.promotions;
         if (!rc && !came_before(&x, i) && !is_private(c, w->url) && !targets_watching(known, w->p.kind, w->text)) {
-            int answer = targets_promote(s, known, &w->p, &id, &reason);
+            int answer = targets_promote(s, l, known, &w->p, &id, &reason);
             out->promoted += answer == TL_OK;
             out->held_back += answer == TL_REFUSED;
             if (answer == TL_OK)

@@ -361,6 +361,7 @@ CREATE TABLE wanted (
 
 CREATE TABLE promotion (
     key INTEGER PRIMARY KEY, -- row number
+    uid TEXT NOT NULL UNIQUE, -- UUIDv7, by which records in the lake know it
     id TEXT NOT NULL,        -- of the target that was made
     kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3), -- of the candidate, as there
     what TEXT NOT NULL,      -- the candidate's text

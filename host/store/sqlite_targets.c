@@ -191,6 +191,27 @@ int store_wanted(struct store *s, int (*each)(void *ctx, const struct store_cand
 
 /* ---- promotions */
 
+static int put_promotion(struct store *s, const struct store_promotion *p) {
+    char uid[UUID_TEXT];
+    sqlite3_stmt *st =
+        sqlite_writing(s)
+            ? sqlite_prepare(s, "INSERT INTO promotion (id, kind, what, yaml, run, reaction, at_us, removed_us, uid) "
+                                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")
+            : NULL;
+    if (!st)
+        return TL_FAILED;
+    bind_text(st, 1, p->id);
+    bind_int(st, 2, p->kind);
+    bind_text(st, 3, p->what);
+    bind_text(st, 4, p->yaml);
+    bind_key(st, 5, p->run);
+    bind_text(st, 6, p->reaction);
+    bind_int(st, 7, p->at_us);
+    bind_int(st, 8, p->removed_us);
+    bind_text(st, 9, uuid_text(&p->uid, uid));
+    return sqlite_finish(s, st);
+}
+
 int store_promotion_put(struct store *s, const struct store_promotion *p, struct fail *why) {
     sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM promotion WHERE id = ?1 AND removed_us = 0");
     if (!st)
@@ -201,21 +222,7 @@ int store_promotion_put(struct store *s, const struct store_promotion *p, struct
     if (rc > 0)
         return fail_exit(why, TL_INVALID, EXIT_USAGE,
                          "there is a target '%s' already: give this one another id, --as NAME", p->id);
-    st = !rc && sqlite_writing(s)
-             ? sqlite_prepare(
-                   s, "INSERT INTO promotion (id, kind, what, yaml, run, reaction, at_us) VALUES (?1, ?2, ?3, ?4, "
-                      "?5, ?6, ?7)")
-             : NULL;
-    if (!st)
-        return sqlite_answer(s, TL_FAILED, why);
-    bind_text(st, 1, p->id);
-    bind_int(st, 2, p->kind);
-    bind_text(st, 3, p->what);
-    bind_text(st, 4, p->yaml);
-    bind_key(st, 5, p->run);
-    bind_text(st, 6, p->reaction);
-    bind_int(st, 7, p->at_us);
-    return sqlite_answer(s, sqlite_finish(s, st), why);
+    return sqlite_answer(s, rc < 0 ? rc : put_promotion(s, p), why);
 }
 
 int store_promotion_end(struct store *s, const char *id, int64_t at_us) {
@@ -230,16 +237,72 @@ int store_promotion_end(struct store *s, const char *id, int64_t at_us) {
     return rc ? rc : sqlite3_changes(s->db) ? TL_OK : TL_NOTFOUND;
 }
 
+/* *removed_us: of the one with this uid; TL_NOTFOUND. */
+static int find_promotion(struct store *s, const struct uuid *uid, int64_t *removed_us) {
+    char text[UUID_TEXT];
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT removed_us FROM promotion WHERE uid = ?1");
+    if (!st)
+        return TL_FAILED;
+    bind_text(st, 1, uuid_text(uid, text));
+    int rc = sqlite_row(s, st);
+    *removed_us = rc > 0 ? col_int(st, 0) : 0;
+    sqlite3_finalize(st);
+    return rc < 0 ? rc : rc ? TL_OK : TL_NOTFOUND;
+}
+
+static int end_promotion(struct store *s, const struct uuid *uid, int64_t at_us) {
+    char text[UUID_TEXT];
+    sqlite3_stmt *st =
+        sqlite_writing(s) ? sqlite_prepare(s, "UPDATE promotion SET removed_us = ?2 WHERE uid = ?1") : NULL;
+    if (!st)
+        return TL_FAILED;
+    bind_text(st, 1, uuid_text(uid, text));
+    bind_int(st, 2, at_us);
+    return sqlite_finish(s, st);
+}
+
+struct holder { /* of an id */
+    const char *id;
+    struct uuid uid;
+    int64_t at_us;
+};
+
+static int is_holder(void *ctx, const struct store_promotion *p) {
+    struct holder *h = ctx;
+    if (strcmp(p->id, h->id) != 0)
+        return TL_OK;
+    h->uid = p->uid;
+    h->at_us = p->at_us;
+    return 1;
+}
+
+int store_promotion_import(struct store *s, const struct store_promotion *p) {
+    struct store_promotion row = *p;
+    struct holder h = {.id = p->id};
+    int64_t removed_us = 0;
+    int rc = find_promotion(s, &p->uid, &removed_us);
+    if (rc == TL_OK)
+        return p->removed_us && !removed_us ? end_promotion(s, &p->uid, p->removed_us) : TL_OK;
+    if (rc == TL_NOTFOUND)
+        rc = p->removed_us ? TL_OK : store_promotions(s, is_holder, &h, NULL);
+    if (!rc && h.at_us > p->at_us) /* the record that took this one back comes later */
+        row.removed_us = h.at_us;
+    else if (!rc && h.at_us)
+        rc = end_promotion(s, &h.uid, p->at_us);
+    return rc ? rc : put_promotion(s, &row);
+}
+
 int store_promotions(struct store *s, int (*each)(void *ctx, const struct store_promotion *p), void *ctx,
                      struct fail *why) {
     sqlite3_stmt *st =
-        sqlite_prepare(s, "SELECT id, kind, what, yaml, run, reaction, at_us FROM promotion WHERE removed_us = 0 "
+        sqlite_prepare(s, "SELECT id, kind, what, yaml, run, reaction, at_us, uid FROM promotion WHERE removed_us = 0 "
                           "ORDER BY id");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     int rc;
     while ((rc = sqlite_row(s, st)) > 0) {
-        const struct store_promotion p = {.id = col_text(st, 0),
+        const struct store_promotion p = {.uid = col_uuid(st, 7),
+                                          .id = col_text(st, 0),
                                           .kind = (enum store_kind)col_int(st, 1),
                                           .what = col_text(st, 2),
                                           .yaml = col_text(st, 3),
@@ -292,9 +355,8 @@ int store_target_turn(struct store *s, const char *id, struct store_turn *out) {
 }
 
 int store_target_turn_put(struct store *s, int64_t root, const struct store_turn *turn) {
-    sqlite3_stmt *st = sqlite_writing(s)
-                           ? sqlite_prepare(s, "UPDATE crawl SET turn_us = ?2, due_us = ?3 WHERE root = ?1")
-                           : NULL;
+    sqlite3_stmt *st =
+        sqlite_writing(s) ? sqlite_prepare(s, "UPDATE crawl SET turn_us = ?2, due_us = ?3 WHERE root = ?1") : NULL;
     if (!st)
         return TL_FAILED;
     bind_int(st, 1, root);

@@ -38,13 +38,18 @@ int store_wanted(struct store *s, int (*each)(void *ctx, const struct store_cand
 
 /* ---- promotions */
 struct store_promotion {
+    struct uuid uid;                         /* by which it is known outside of the catalog */
     const char *id, *what, *yaml, *reaction; /* reaction NULL: by hand */
     enum store_kind kind;
     int64_t run, at_us; /* run 0: none is known */
+    int64_t removed_us; /* 0: it holds */
 };
 /* TL_INVALID, EXIT_USAGE: a promoted target of that id is there. */
 int store_promotion_put(struct store *s, const struct store_promotion *p, struct fail *why);
 int store_promotion_end(struct store *s, const char *id, int64_t at_us); /* TL_NOTFOUND */
+/* What a record says of one, in whatever order records come: a promotion that was taken back stays so, and of two that
+ * hold an id the later has it. */
+int store_promotion_import(struct store *s, const struct store_promotion *p);
 /* Those that hold, in the order of their ids. */
 int store_promotions(struct store *s, int (*each)(void *ctx, const struct store_promotion *p), void *ctx,
                      struct fail *why);

@@ -1,55 +1,15 @@
 #!/usr/bin/env python3
 """targets.py - what is watched: files of targets, when they are due on a scripted clock, drift, and the crawl lock; candidates
 with their score; promotion by hand and by reactions, a chain of which the leash stops."""
-import datetime
 import ipaddress
 import socket
 import sys
 
 sys.dont_write_bytecode = True
-from lib import *  # noqa: E402
+from lib_targets import *  # noqa: E402, F403
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
 from github_hub import Hub, issue, repo, user  # noqa: E402
-
-NOW = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
-
-
-def at(days=0, hours=0):
-    return (NOW + datetime.timedelta(days=days, hours=hours)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def page(*urls):
-    return "".join(f'<a href="{u}">x</a>' for u in urls)
-
-
-def script(answers):
-    """{path: body or list of bodies}: the fixture's script; nothing is cached."""
-    text = ""
-    for path, bodies in answers.items():
-        text += f"on {path}\n"
-        for i, body in enumerate([bodies] if isinstance(bodies, str) else bodies):
-            text += ("next\n" if i else "") + f"  header Cache-Control: no-store\n  body <<END\n{body}\nEND\n"
-    return text
-
-
-def target(w, name, url, every="1d", more="", leash='{depth: 2, runs: 20, hosts: ["127.0.0.1"]}'):
-    folder = w.dir / "targets"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.yml").write_text(f"id: {name}\nname: all of {name}\nkinds: [topic]\nevery: {every}\nleash: {leash}\n{more}"
-                                        f"lines:\n  - {{collector: http, args: {{url: \"{url}\"}}}}\n")
-
-
-def listed(w, *options):
-    return {t["id"]: t for t in w.tl("targets", "-o", "jsonl", *options).lines()}
-
-
-def candidates(w, *options):
-    return {c["text"]: c for c in w.tl("targets", "--candidates", "-o", "jsonl", *options).lines()}
-
-
-def crawls(w):
-    return [r["crawl"] for r in w.sql("SELECT crawl FROM crawls ORDER BY root_id")]
 
 
 def the_clock():

@@ -117,7 +117,8 @@ static void promotions(void **state) {
     find(w, b, STORE_A_HOST, "many.test", 1, NULL);
     find(w, b, STORE_A_HOST, "none.test", 9, NULL);
     assert_string_equal(wanted(w, &out), "many.test r 2\nfew.test r 1\n");
-    struct store_promotion p = {.id = "many",
+    struct store_promotion p = {.uid = uuid_new(),
+                                .id = "many",
                                 .what = "many.test",
                                 .yaml = "id: many\n",
                                 .reaction = "r",
@@ -128,6 +129,7 @@ static void promotions(void **state) {
     OK(store_promotion_put(w->s, &p, &why));
     assert_int_equal(store_promotion_put(w->s, &p, &why), TL_INVALID);
     assert_int_equal(why.exit_code, EXIT_USAGE);
+    p.uid = uuid_new();
     p.id = "hand";
     p.what = "none.test";
     p.reaction = NULL;
@@ -150,6 +152,7 @@ static void promotions(void **state) {
     OK(store_promoted(w->s, STORE_A_NAME, "many.test", &ever, &why));
     assert_false(ever);
     begin(w);
+    p.uid = uuid_new();
     p.id = "many"; /* the id is free again */
     OK(store_promotion_put(w->s, &p, &why));
     commit(w);
