@@ -386,6 +386,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/convert.c \
 	host/cmd/crawl.c \
 	host/cmd/diff.c \
+	host/cmd/diff_crawls.c \
+	host/cmd/diff_crawls.h \
 	host/cmd/diff_out.c \
 	host/cmd/diff_out.h \
 	host/cmd/diff_rows.c \

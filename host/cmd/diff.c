@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cmd/commands.h"
+#include "base/times.h"
+#include "cmd/diff_crawls.h"
 #include "cmd/diff_out.h"
 #include "cmd/print.h"
 
@@ -337,14 +339,15 @@ int diff_count(struct store *s, struct lake *lake, const char *before, const cha
 }
 
 static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
-    static const struct option longs[] = {{"exit-code", no_argument, NULL, 'x'},
-                                          {"items", no_argument, NULL, 'i'},
-                                          {"type", required_argument, NULL, 'y'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {0}};
+    static const struct option longs[] = {
+        {"exit-code", no_argument, NULL, 'x'},    {"items", no_argument, NULL, 'i'},
+        {"type", required_argument, NULL, 'y'},   {"now", required_argument, NULL, 'w'},
+        {"output", required_argument, NULL, 'o'}, {0}};
     struct diff d = {.out = {.format = CMD_TABLE, .version = put_version, .ctx = &d}};
     bool exit_code = false, items = false;
     const char *type = NULL;
+    int64_t now_us = time_now_us();
+    struct diff_crawls asked;
     for (int c; (c = cmd_option(argc, argv, "o:", longs)) != 0;) {
         if (c < 0)
             return c == CMD_HELP ? EXIT_DONE : EXIT_USAGE;
@@ -354,26 +357,40 @@ static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
             items = true;
         else if (c == 'y')
             type = optarg;
+        else if (c == 'w' && (time_parse(span_of(optarg), &now_us) || now_us <= 0))
+            return cmd_usage("diff", "--now takes a time such as 2026-11-30T06:00:00Z, not '%s'", optarg);
+        else if (c == 'w')
+            continue;
         else if (cmd_format(optarg, &d.out.format))
             return cmd_usage("diff", "-o takes table, json, jsonl or csv, not '%s'", optarg);
     }
-    if (argc - optind != 2)
-        return cmd_usage("diff", "it compares two crawls: name two roots (trotline ls lists them)");
+    if (argc - optind != 1 && argc - optind != 2)
+        return cmd_usage("diff", "it compares two crawls: say the name of one, or two roots (trotline ls lists them)");
     if (items && type)
         return cmd_usage("diff", "either --items or --type %s", type);
     int code = cmd_open(&d.open, g, CMD_STORE_READ | CMD_LAKE_READ, NULL, 0);
+    if (!code)
+        code = diff_crawls(d.open.store, argv + optind, argc - optind, now_us, &asked);
+    char *root[2] = {asked.text[0], asked.text[1]};
     if (!code && (items || type))
-        code = diff_rows(&d.open, g, argv + optind, type, d.out.format, exit_code);
+        code = diff_rows(&d.open, g, root, type, d.out.format, exit_code);
     else if (!code)
-        code = diff(&d, argv + optind, exit_code);
+        code = diff(&d, root, exit_code);
     release(&d);
     cmd_close(&d.open);
     return code;
 }
 
 const struct command cmd_diff = {
-    "diff", "what changed between two crawls", diff_main, "[--items | --type NAME] [--exit-code] [-o FORMAT] ROOT ROOT",
-    "Compares the documents of two crawls, the earlier one first, by what was fetched. A document is known by its\n"
+    "diff", "what changed between two crawls", diff_main,
+    "[--items | --type NAME] [--exit-code] [-o FORMAT] NAME[@TIME] | ROOT ROOT",
+    "Compares the documents of two crawls, the earlier one first, by what was fetched: the last two of a NAME, such "
+    "as\n"
+    "that of a target; with @TIME the last until then and the last; or any two, by their roots or as NAME[@TIME]. "
+    "TIME\n"
+    "is one such as 2026-11-30T06:00:00Z, or how long ago: 7d. Of a name, crawls that are over count. A document is "
+    "known\n"
+    "by its\n"
     "URL, or by collector and arguments when it has none; one that stands for an unchanged earlier result counts\n"
     "as that. What answers 404 or 410 is not there: it was removed, or added when it comes back; other failures are\n"
     "changes. The roots' own documents are not compared.\n"
@@ -382,10 +399,14 @@ const struct command cmd_diff = {
     "pair\n"
     "                         or page; changed when their bytes have. Documents are converted first where needed\n"
     "      --type NAME        compare rows of this type, by their natural key (trotline-types(5))\n"
+    "      --now TIME         take this for the time\n"
     "      --exit-code        end with 1 when there is a difference\n"
     "  -o, --output FORMAT    table (default: a line a difference), json, jsonl, csv\n"
     "\n"
     "Examples:\n"
+    "  trotline diff kayaking\n"
+    "  trotline diff kayaking@7d\n"
+    "  trotline diff kayaking@2026-11-01T00:00:00Z kayaking@2026-11-30T00:00:00Z\n"
     "  trotline diff 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"
     "  trotline diff --exit-code -o json 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60 | jq '.changed[].key'\n"
     "  trotline diff --items 0193a5c4-7b2e-7d1f 0193b01e-04aa-7c60\n"

@@ -45,6 +45,7 @@ SYSTEM_TESTS += tests/system/tables.py
 SYSTEM_TESTS += tests/system/tables_rebuilt.py
 SYSTEM_TESTS += tests/system/targets.py
 SYSTEM_TESTS += tests/system/targets_rebuilt.py
+SYSTEM_TESTS += tests/system/targets_week.py
 SYSTEM_TESTS += tests/system/tutorials.py
 SYSTEM_TESTS += tests/system/urls.py
 SYSTEM_TESTS += tests/system/verify.sh
