@@ -176,6 +176,7 @@ host_libhost_a_SOURCES += \
 	host/store/sqlite_track.c \
 	host/store/sqlite_url_map.c \
 	host/store/sqlite_urls.c \
+	host/store/sqlite_watch.c \
 	host/store/store.h \
 	host/store/tables.h \
 	host/store/targets.h \
@@ -244,6 +245,8 @@ host_libhost_a_SOURCES += \
 	host/engine/delta_replay.c \
 	host/engine/delta_replay.h \
 	host/engine/discover.c \
+	host/engine/discover_inside.h \
+	host/engine/discover_watch.c \
 	host/engine/discovery.c \
 	host/engine/discovery.h \
 	host/engine/elf.c \
@@ -435,6 +438,8 @@ host_libhost_a_SOURCES += \
 	host/cmd/tables.c \
 	host/cmd/tables.h \
 	host/cmd/targets.c \
+	host/cmd/targets_related.c \
+	host/cmd/targets_related.h \
 	host/cmd/track.c \
 	host/cmd/url.c \
 	host/cmd/url.h \

@@ -55,7 +55,7 @@ int candidates_react(struct cmd_open *o, const struct cmd_globals *g, int64_t no
         return code;
     if (discovery_read(&o->config, &d, &why))
         return cmd_fail(&why, EXIT_CONFIG);
-    code = d.react_count ? react(o, g, &d, now_us, out) : 0;
+    code = d.react_count || d.watch_count ? react(o, g, &d, now_us, out) : 0;
     discovery_free(&d);
     return code;
 }

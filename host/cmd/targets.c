@@ -8,6 +8,7 @@
 #include "cmd/candidates.h"
 #include "cmd/commands.h"
 #include "cmd/diff_out.h"
+#include "cmd/targets_related.h"
 
 enum { OPT_CANDIDATES = 256, OPT_NOW, OPT_ALL };
 struct options {
@@ -231,7 +232,9 @@ static int words(struct cmd_open *o, const struct cmd_globals *g, const struct o
     bool removing = argc == 2 && strcmp(argv[0], "rm") == 0, showing = argc == 2 && strcmp(argv[0], "show") == 0;
     int code = cmd_open(o, g, 0, NULL, 0);
     if (argc && !removing && !showing)
-        return cmd_usage("targets", "after targets stands nothing, `show ID` or `rm ID`, not '%s'", argv[0]);
+        return cmd_usage(
+            "targets", "after targets stands nothing, `show ID`, `rm ID`, `history ID` or `shared [ID [ID]]`, not '%s'",
+            argv[0]);
     if (code)
         return code;
     bool there = strstr(o->config.catalog, "://") || access(o->config.catalog, F_OK) == 0;
@@ -270,14 +273,20 @@ static int targets_main(int argc, char **argv, const struct cmd_globals *g) {
     }
     if (x.candidates && argc > optind)
         return cmd_usage("targets", "--candidates takes no further word");
-    int code = x.candidates ? candidates(&o, g, &x) : words(&o, g, &x, argc - optind, argv + optind);
+    const struct targets_question q = {x.format, x.now_us, x.most};
+    char **word = argv + optind;
+    int count = argc - optind;
+    int code = x.candidates                                            ? candidates(&o, g, &x)
+               : count == 2 && strcmp(word[0], "history") == 0         ? targets_history(&o, g, &q, word[1])
+               : count && count <= 3 && strcmp(word[0], "shared") == 0 ? targets_shared(&o, g, &q, word + 1, count - 1)
+                                                                       : words(&o, g, &x, count, word);
     cmd_close(&o);
     return code;
 }
 
 const struct command cmd_targets = {
     "targets", "what is watched, when it is due, and what turned up", targets_main,
-    "[-o FORMAT] [--candidates [--all] [-n N] | show ID | rm ID]",
+    "[-o FORMAT] [--candidates [--all] [-n N] | show ID | rm ID | history ID [-n N] | shared [ID [ID]] [-n N]]",
     "Lists the targets of the folder targets (ID.yml, trotline-targets(5)) and those that were promoted: the last run\n"
     "and how it ended, when the next is due, crawls, documents, and the drift between the last two crawls: documents\n"
     "added, removed, changed. `trotline run --due` carries out what is due.\n"
@@ -285,15 +294,21 @@ const struct command cmd_targets = {
     "      --candidates      what was found on the way: hosts, URLs, URNs or names, with score, where and when they\n"
     "                        were seen first, and in how many targets; looks at new documents first\n"
     "      --all             with --candidates: those that are targets by now, too\n"
-    "  -n N                  with --candidates: at most so many (default 50), the highest score first\n"
+    "  -n N                  with --candidates, history, shared: at most so many (default 50)\n"
     "      --now TIME        take this for the time\n"
     "  -o, --output FORMAT   table, json, jsonl or csv\n"
     "\n"
     "  show ID               a promoted target as it would stand in a file; of another the name of its file\n"
     "  rm ID                 undo a promotion; documents stay\n"
+    "  history ID            what changed: the newest changes of the columns that are watched\n"
+    "  shared [ID [ID]]      what targets have in common, what is there most often first: of all, of one with others, "
+    "of\n"
+    "                        two\n"
     "\n"
     "Examples:\n"
     "  trotline targets\n"
     "  trotline targets --candidates -n 10\n"
+    "  trotline targets history kayaking -n 20\n"
+    "  trotline targets shared kayaking paddlers.test\n"
     "  trotline targets show paddlers.test > targets/paddlers.test.yml\n"
     "  trotline targets rm paddlers.test\n"};

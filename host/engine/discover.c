@@ -1,4 +1,5 @@
-/* discover.c - documents are looked at for candidates, by evaluating types on their items as refine does.
+/* discover.c - documents are looked at for candidates, and for what is watched (discover_watch.c), by evaluating types
+ * on their items as refine does.
  *
  * Invariant: who is killed at any point has marked no document whose candidates are not written; a document that is
  * looked at again writes the same rows again, so nothing counts twice. */
@@ -8,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
-#include "engine/discovery.h"
+#include "engine/discover_inside.h"
 #include "engine/item_rows.h"
 
 enum { HELD_MAX = 5000 };      /* finds that wait for their transaction */
@@ -35,6 +36,8 @@ struct discovering {
     char result[UUID_TEXT];        /* the document of the last row, and its run */
     int64_t result_run;
     int64_t of_run; /* finds of the document at hand */
+    struct watching watching;
+    bool again; /* documents that were looked at come again for runs that stand for their results */
     struct buf value, text, url;
 };
 
@@ -49,8 +52,9 @@ static void drop(struct discovering *x) {
 }
 
 static int write_held(struct discovering *x) {
-    int rc = x->count ? store_begin(x->store, x->why) : TL_OK;
-    if (rc || !x->count)
+    bool any = x->count || x->watching.count;
+    int rc = any ? store_begin(x->store, x->why) : TL_OK;
+    if (rc || !any)
         return rc;
     for (size_t i = 0; i < x->count && !rc; i++) {
         const struct find *f = &x->held[i];
@@ -64,6 +68,8 @@ static int write_held(struct discovering *x) {
     }
     x->sums->finds += (int64_t)x->count;
     drop(x);
+    if (!rc)
+        rc = watching_write(&x->watching, x->store);
     if (rc)
         store_rollback(x->store);
     return rc ? fail_exit(x->why, rc, EXIT_INTERNAL, "candidates cannot be written to the catalog")
@@ -96,56 +102,11 @@ static void hold(struct discovering *x, int64_t run, const struct discovery_rule
 
 /* ---- rows */
 
-static bool one_of(const struct discovery_where *w, struct tl_span text) {
-    for (size_t i = 0; i < w->count; i++)
-        if (discovery_matches(w->pattern[i], text))
-            return true;
-    return false;
-}
-
-/* A cell as text; of a list the entry i. false: there is none. */
-static bool cell_text(struct discovering *x, size_t column, const struct cell *cells, size_t i, struct tl_span *out) {
-    const struct cell *c = &cells[column];
-    enum column_type type = x->type->table.columns[column].type;
-    char time[TIME_TEXT];
-    if (c->null || (type == COLUMN_LIST ? i >= c->list.count : i > 0))
-        return false;
-    buf_reset(&x->value);
-    if (type == COLUMN_TEXT)
-        *out = c->text;
-    else if (type == COLUMN_LIST)
-        *out = c->list.items[i];
-    else {
-        if (type == COLUMN_INT)
-            buf_int(&x->value, c->number);
-        else if (type == COLUMN_BOOL)
-            buf_text(&x->value, c->number ? "true" : "false");
-        else if (type == COLUMN_TIME)
-            buf_text(&x->value, time_text(c->number, time));
-        else
-            buf_printf(&x->value, "%.17g", c->real);
-        *out = buf_span(&x->value);
-    }
-    return true;
-}
-
-static bool row_is_meant(struct discovering *x, const struct discovery_rule *rule, const struct cell *cells) {
-    struct tl_span value;
-    for (size_t i = 0; i < rule->where_count; i++) {
-        bool good = false;
-        for (size_t k = 0; !good && cell_text(x, rule->where[i].column, cells, k, &value); k++)
-            good = one_of(&rule->where[i], value);
-        if (!good)
-            return false;
-    }
-    return true;
-}
-
 static void look_at(struct discovering *x, const struct discovery_rule *rule, const struct cell *cells) {
     struct tl_span value;
-    if (rule->type != x->type || !row_is_meant(x, rule, cells))
+    if (rule->type != x->type || !discover_is_meant(rule, cells, &x->value))
         return;
-    for (size_t i = 0; cell_text(x, rule->column, cells, i, &value); i++)
+    for (size_t i = 0; discover_cell(x->type, rule->column, cells, i, &x->value, &value); i++)
         hold(x, x->result_run, rule, value, NULL);
 }
 
@@ -161,6 +122,7 @@ static int find_run(struct discovering *x, const struct cell *cells) {
     memcpy(x->result, id, UUID_TEXT - 1);
     x->result[UUID_TEXT - 1] = '\0';
     x->result_run = x->of_run = 0;
+    watching_document(&x->watching);
     int rc = store_result_run(x->store, x->result, &x->result_run);
     return rc;
 }
@@ -173,11 +135,12 @@ static int each_row(void *ctx, const struct cell *cells) {
     if (rc)
         return rc;
     x->sums->rows++;
-    for (size_t i = 0; i < x->d->count_count; i++)
+    for (size_t i = 0; !x->again && i < x->d->count_count; i++)
         look_at(x, &x->d->count[i], cells);
-    for (size_t i = 0; i < x->d->react_count; i++)
+    for (size_t i = 0; !x->again && i < x->d->react_count; i++)
         look_at(x, &x->d->react[i].rule, cells);
-    return x->count >= HELD_MAX ? write_held(x) : TL_OK;
+    watching_row(&x->watching, x->d, x->type, x->again ? 0 : x->result_run, x->result_run, cells);
+    return x->count + x->watching.count >= HELD_MAX ? write_held(x) : TL_OK;
 }
 
 static bool is_asked_for(const struct discovery *d, const struct types_type *t) {
@@ -186,7 +149,7 @@ static bool is_asked_for(const struct discovery *d, const struct types_type *t) 
         asked = asked || d->count[i].type == t;
     for (size_t i = 0; i < d->react_count; i++)
         asked = asked || d->react[i].rule.type == t;
-    return asked;
+    return asked || discover_watches(d, t);
 }
 
 static int look_at_types(struct discovering *x, struct lake *lake) {
@@ -194,15 +157,22 @@ static int look_at_types(struct discovering *x, struct lake *lake) {
     for (size_t i = 0; !rc && i < x->d->types.count; i++) {
         x->type = &x->d->types.type[i];
         x->result_run = 0;
-        const struct item_rows_options o = {.store = x->store,
-                                            .lake = lake,
-                                            .which = {.undiscovered = true, .collector = x->type->collector},
-                                            .row = each_row,
-                                            .ctx = x};
-        if (is_asked_for(x->d, x->type))
+        const struct item_rows_options o = {
+            .store = x->store,
+            .lake = lake,
+            .which = {.undiscovered = !x->again, .reused = x->again, .collector = x->type->collector},
+            .row = each_row,
+            .ctx = x};
+        if (x->again ? discover_watches(x->d, x->type) : is_asked_for(x->d, x->type))
             rc = item_rows_typed(&o, x->type, x->why);
     }
     return rc;
+}
+
+/* What a page says, that one target has fetched and another got as unchanged, the other says as well. */
+static int look_again(struct discovering *x, struct lake *lake) {
+    x->again = true;
+    return x->watching.reuses ? look_at_types(x, lake) : TL_OK;
 }
 
 /* ---- links of entities */
@@ -257,7 +227,9 @@ static int begin(struct discovering *x) {
         return rc;
     }
     rc = store_commit(x->store, x->why);
-    return rc ? rc : store_sources(x->store, &due, add_run, x, x->why);
+    if (!rc)
+        rc = store_sources(x->store, &due, add_run, x, x->why);
+    return rc || !x->d->watch_count ? rc : store_reused(x->store, watching_reused, &x->watching, x->why);
 }
 
 static int mark(struct discovering *x) {
@@ -284,13 +256,18 @@ int discover(struct store *s, struct lake *lake, const struct discovery *d, int6
     if (!rc)
         rc = look_at_links(&x);
     if (!rc)
+        rc = look_again(&x, lake);
+    if (!rc)
         rc = write_held(&x);
+    if (!rc)
+        rc = watching_fold(s, why);
     if (!rc)
         rc = mark(&x);
     sums->documents = (int64_t)x.runs;
     drop(&x);
     free(x.held);
     free(x.run);
+    watching_free(&x.watching);
     buf_free(&x.value);
     buf_free(&x.text);
     buf_free(&x.url);

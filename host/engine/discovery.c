@@ -13,7 +13,10 @@ enum { RULES_MAX = 200, PATTERNS_MAX = 10000, WHERE_MAX = 16, VALUES_MAX = 200, 
 
 static const char usual_rules[] =
     "count:\n"
-    "  - {type: http_link, column: to_url, as: host, where: {same_site: false, source: a}}\n";
+    "  - {type: http_link, column: to_url, as: host, where: {same_site: false, source: a}}\n"
+    "watch:\n"
+    "  - {type: http_page, column: title, lines: true}\n"
+    "  - {type: http_page, column: status, lines: true}\n";
 
 /* ---- tables */
 
@@ -89,6 +92,22 @@ static int check_reaction(struct schema_reader *r, const struct yaml_node *n, vo
 static const struct schema reactions = {
     .what = "a reaction", .key = react_keys, .size = sizeof(struct discovery_reaction), .check = check_reaction};
 
+#define OF_WATCH(part) offsetof(struct discovery_watch, part)
+static const struct schema_key watch_keys[] = {
+    {"type", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_WATCH(rule.type_name), .min = 1, .max = 64,
+     .help = "a type of trotline-types(5)"},
+    {"column", SCHEMA_TEXT, SCHEMA_REQUIRED, OF_WATCH(rule.column_name), .min = 1, .max = 64,
+     .help = "its column whose value is kept each time that it changes"},
+    {"of", SCHEMA_TEXT, 0, OF_WATCH(of_name), .min = 1, .max = 64,
+     .help = "column that says which row it is; the natural key when not given"},
+    {"where", SCHEMA_OBJECT, 0, OF_WATCH(rule.where_given), .help = "as in a rule"},
+    {"lines", SCHEMA_BOOL, 0, OF_WATCH(lines), .dflt = "false",
+     .help = "only documents of lines, not of what they lead to"},
+    {0},
+};
+static const struct schema watches = {
+    .what = "what is watched", .key = watch_keys, .size = sizeof(struct discovery_watch)};
+
 #define OF(part) offsetof(struct discovery, part)
 static const struct schema_key discovery_keys[] = {
     {"count", SCHEMA_LIST, 0, OF(count), .count_offset = OF(count_count), .max = RULES_MAX, .of = &rules,
@@ -98,6 +117,8 @@ static const struct schema_key discovery_keys[] = {
     {"deny", SCHEMA_TEXTS, 0, OF(deny), .max = PATTERNS_MAX, .help = "patterns of what never is a candidate"},
     {"react", SCHEMA_LIST, 0, OF(react), .count_offset = OF(react_count), .max = RULES_MAX, .of = &reactions,
      .help = "what is promoted by itself"},
+    {"watch", SCHEMA_LIST, 0, OF(watch), .count_offset = OF(watch_count), .max = RULES_MAX, .of = &watches,
+     .help = "columns whose history is kept"},
     {0},
 };
 const struct schema schema_discovery = {.what = "the file", .key = discovery_keys, .size = sizeof(struct discovery)};
@@ -187,8 +208,18 @@ static int resolve(const struct resolving *x, const struct yaml_node *entry, con
     return rc ? rc : take_where(x, yaml_get(on_node, "where"), rule);
 }
 
+static int resolve_watch(const struct resolving *x, const struct yaml_node *n, struct discovery_watch *watch) {
+    int rc = resolve(x, n, n, &watch->rule);
+    if (rc)
+        return rc;
+    watch->of = watch->rule.type->table.count - TYPES_TAIL; /* row_key */
+    return watch->of_name ? find_column(x, yaml_get(n, "of"), watch->rule.type, watch->of_name, &watch->of) : TL_OK;
+}
+
 static int resolve_all(const struct resolving *x, const struct yaml_node *root) {
-    const struct yaml_node *count = yaml_get(root, "count"), *react = yaml_get(root, "react");
+    const struct yaml_node *count = yaml_get(root, "count"), *react = yaml_get(root, "react"),
+                           *watch = yaml_get(root, "watch");
+    struct discovery_watch *watched = (struct discovery_watch *)(uintptr_t)x->d->watch;
     struct discovery_rule *rule = (struct discovery_rule *)(uintptr_t)x->d->count;
     struct discovery_reaction *reaction = (struct discovery_reaction *)(uintptr_t)x->d->react;
     int rc = TL_OK;
@@ -202,6 +233,8 @@ static int resolve_all(const struct resolving *x, const struct yaml_node *root) 
             if (strcmp(x->d->react[i].name, reaction->name) == 0)
                 rc = yaml_fail(x->r->err, n, "two reactions have the name '%s'", reaction->name);
     }
+    for (const struct yaml_node *n = watch ? watch->first : NULL; n && !rc; n = n->next)
+        rc = resolve_watch(x, n, watched++);
     return rc;
 }
 
@@ -215,6 +248,8 @@ static void sum_up(struct discovery *d, struct tl_span text) {
             hash_add(h, d->count[i].type->sha256, SHA256_HEX);
     for (size_t i = 0; i < d->react_count; i++)
         hash_add(h, d->react[i].rule.type->sha256, SHA256_HEX);
+    for (size_t i = 0; i < d->watch_count; i++)
+        hash_add(h, d->watch[i].rule.type->sha256, SHA256_HEX);
     hash_hex(hash_end(h).byte, SHA256_BYTES, d->sha256);
     hash_free(h);
 }
@@ -231,7 +266,7 @@ int discovery_text(const struct config *c, const char *file, const char *folder,
         return rc;
     rc = yaml_parse(&out->arena, file, text, &root, &err);
     if (!rc && (!root || root->kind != YAML_MAP))
-        rc = yaml_fail(&err, root, "rules of discovery are a map of 'count', 'allow', 'deny', 'react'");
+        rc = yaml_fail(&err, root, "rules of discovery are a map of 'count', 'allow', 'deny', 'react', 'watch'");
     if (!rc)
         rc = schema_read(&r, &schema_discovery, root, out);
     if (!rc)

@@ -29,6 +29,12 @@ struct discovery_reaction {
     int64_t score;                            /* the least that a candidate must have */
     struct discovery_rule rule;
 };
+struct discovery_watch { /* of rule: type, column, where */
+    const char *of_name; /* NULL: the row's natural key */
+    bool lines;          /* only documents of lines of a crawl */
+    struct discovery_rule rule;
+    size_t of; /* looked up: a column that says which row it is */
+};
 struct discovery {
     struct arena arena;
     struct config_types types;
@@ -37,9 +43,12 @@ struct discovery {
     const char *const *allow, *const *deny; /* patterns, NULL-ended, or NULL */
     const struct discovery_reaction *react;
     size_t react_count;
+    const struct discovery_watch *watch;
+    size_t watch_count;
     char sha256[SHA256_HEX]; /* of the rules and the declarations of their types: other rules, other candidates */
 };
-/* The file targets.rules, or the rules that are built in: hosts that pages of other sites link to. EXIT_CONFIG. */
+/* The file targets.rules, or the rules that are built in: hosts that pages of other sites link to; titles and statuses
+ * of the pages that are lines. EXIT_CONFIG. */
 int discovery_read(const struct config *c, struct discovery *out, struct fail *why);
 int discovery_text(const struct config *c, const char *file, const char *folder, struct tl_span text,
                    struct discovery *out, struct fail *why);

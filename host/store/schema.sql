@@ -352,6 +352,39 @@ CREATE TABLE discovered (
     run INTEGER PRIMARY KEY REFERENCES run (key) -- whose document was looked at for candidates
 ) STRICT;
 
+-- What rules watch: the value of a column of some row, as documents of a crawl say it, each time that it changed.
+CREATE TABLE watched (
+    key INTEGER PRIMARY KEY, -- row number
+    crawl TEXT NOT NULL,     -- name of the crawl, which is the id of its target
+    number INTEGER NOT NULL, -- counts those of the crawl, of which there are only so many
+    type TEXT NOT NULL,      -- of the row
+    name TEXT NOT NULL,      -- of the column
+    of_row TEXT NOT NULL,    -- which row: its natural key, or another column's value
+    UNIQUE (crawl, type, name, of_row)
+) STRICT;
+CREATE UNIQUE INDEX watched_number ON watched (crawl, number);
+
+CREATE TABLE watched_value (
+    watched INTEGER NOT NULL REFERENCES watched (key), -- what has it
+    at_us INTEGER NOT NULL,  -- time of collection of the document that says so first
+    run INTEGER NOT NULL REFERENCES run (key), -- its run
+    value TEXT,              -- the value, NULL: the column had none
+    seen_us INTEGER NOT NULL, -- time of collection of the last document that says so without another one in between
+    seen_run INTEGER NOT NULL REFERENCES run (key), -- its run
+    PRIMARY KEY (watched, at_us, run)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE watched_new (
+    crawl TEXT NOT NULL,     -- as in watched, so for the next three
+    type TEXT NOT NULL,      -- of the row
+    name TEXT NOT NULL,      -- of the column
+    of_row TEXT NOT NULL,    -- which row
+    at_us INTEGER NOT NULL,  -- time of collection
+    run INTEGER NOT NULL REFERENCES run (key), -- whose document says it
+    value TEXT,              -- the value; it waits to be put into watched_value, in order
+    PRIMARY KEY (crawl, type, name, of_row, at_us, run)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE wanted (
     candidate INTEGER NOT NULL REFERENCES candidate (key), -- what a reaction wants to be promoted
     reaction TEXT NOT NULL,        -- its name
@@ -535,6 +568,38 @@ CREATE VIEW sightings AS SELECT
     s.candidate AS candidate_id, s.crawl AS target, r.run_id, r.url, s.weight, AT(s.first_us) AS first_seen_at,
     AT(s.last_us) AS last_seen_at
 FROM sighting s JOIN run r ON r.key = s.run;
+
+CREATE VIEW history AS SELECT
+    w.crawl AS target, w.name AS "column", AT(v.at_us) AS at, v.value, w.type, w.of_row AS of,
+    (SELECT p.value FROM watched_value p WHERE p.watched = v.watched AND (p.at_us, p.run) < (v.at_us, v.run)
+        ORDER BY p.at_us DESC, p.run DESC LIMIT 1) AS was,
+    NOT EXISTS (SELECT 1 FROM watched_value p WHERE p.watched = v.watched AND (p.at_us, p.run) < (v.at_us, v.run)) AS is_first,
+    AT(v.seen_us) AS seen_at, r.run_id, r.url
+FROM watched w CROSS JOIN watched_value v ON v.watched = w.key JOIN run r ON r.key = v.run;
+
+-- What two crawls of different names have in common; each of the four takes a crawl's pages together first, so that the cost is that
+-- of reading what there is once, and of the pairs that are found.
+CREATE VIEW shared AS
+WITH seen (what, crawl, pages) AS (SELECT candidate, crawl, count(*) FROM sighting GROUP BY candidate, crawl),
+fetched (what, crawl, pages) AS (SELECT r.host, c.name, count(DISTINCT r.digest) FROM crawl c CROSS JOIN run r ON r.root = c.root
+    WHERE r.host IS NOT NULL AND r.state IN (2, 3, 8, 9) GROUP BY r.host, c.name),
+held (what, crawl, pages) AS (SELECT d.url, c.name, count(DISTINCT r.digest) FROM url_document d CROSS JOIN run r ON r.key = d.run
+    CROSS JOIN crawl c ON c.root = r.root WHERE d.believed GROUP BY d.url, c.name),
+named (what, crawl, digest) AS (SELECT l.urn, c.name, r.digest FROM link_row l CROSS JOIN run r ON r.key = l.run
+        CROSS JOIN crawl c ON c.root = r.root
+    UNION SELECT l.href, c.name, r.digest FROM link_row l CROSS JOIN run r ON r.key = l.run CROSS JOIN crawl c ON c.root = r.root
+    WHERE l.type IN ('resource', 'relation')),
+entity (what, crawl, pages) AS (SELECT what, crawl, count(*) FROM named GROUP BY what, crawl)
+SELECT a.crawl AS target_a, b.crawl AS target_b,
+    CASE c.kind WHEN 0 THEN 'host:' WHEN 1 THEN 'url:' WHEN 2 THEN 'urn:' ELSE 'name:' END || c.text AS via, a.pages + b.pages AS times,
+    a.pages AS times_a, b.pages AS times_b
+FROM seen a JOIN seen b ON b.what = a.what AND b.crawl > a.crawl JOIN candidate c ON c.key = a.what
+UNION ALL SELECT a.crawl, b.crawl, 'entity:' || a.what, a.pages + b.pages, a.pages, b.pages
+FROM entity a JOIN entity b ON b.what = a.what AND b.crawl > a.crawl
+UNION ALL SELECT a.crawl, b.crawl, 'fetched:' || h.name, a.pages + b.pages, a.pages, b.pages
+FROM fetched a JOIN fetched b ON b.what = a.what AND b.crawl > a.crawl JOIN host h ON h.key = a.what
+UNION ALL SELECT a.crawl, b.crawl, 'page:' || u.url, a.pages + b.pages, a.pages, b.pages
+FROM held a JOIN held b ON b.what = a.what AND b.crawl > a.crawl JOIN url_row u ON u.id = a.what;
 
 CREATE VIEW promotions AS SELECT
     p.id AS target, CASE p.kind WHEN 0 THEN 'host' WHEN 1 THEN 'url' WHEN 2 THEN 'urn' ELSE 'name' END AS kind, p.what AS text,

@@ -227,6 +227,11 @@ int store_sources(struct store *s, const struct store_selection *which,
     if (which->undiscovered)
         buf_text(&sql, " AND EXISTS (SELECT 1 FROM converted v WHERE v.run = d.run) AND NOT EXISTS (SELECT 1 FROM "
                        "discovered x WHERE x.run = d.run)");
+    if (which->reused)
+        buf_text(&sql, " AND EXISTS (SELECT 1 FROM discovered x WHERE x.run = d.run) AND d.run IN (SELECT n.result_ref "
+                       "FROM run n JOIN crawl w ON w.root = n.root JOIN run q ON q.key = n.result_ref JOIN crawl o ON "
+                       "o.root = q.root WHERE w.name <> o.name AND NOT EXISTS (SELECT 1 FROM discovered x WHERE x.run "
+                       "= n.key))");
     buf_text(&sql, which->unrefined ? " AND NOT EXISTS (SELECT 1 FROM refined f WHERE f.run = d.run AND f.type = ?5)"
                                     : " AND ?5 = 0");
     sqlite3_stmt *st = sqlite_prepare(s, sql.data);

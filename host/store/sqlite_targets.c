@@ -15,8 +15,9 @@ static int alter(struct store *s, const char *sql) {
 /* ---- candidates */
 
 int store_discovery_rules(struct store *s, const char *sha256, struct fail *why) {
-    static const char *const forget[] = {"DELETE FROM wanted", "DELETE FROM sighting", "DELETE FROM candidate",
-                                         "DELETE FROM discovered"};
+    static const char *const forget[] = {
+        "DELETE FROM wanted",        "DELETE FROM sighting",    "DELETE FROM candidate", "DELETE FROM discovered",
+        "DELETE FROM watched_value", "DELETE FROM watched_new", "DELETE FROM watched"};
     sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM meta WHERE name = 'discovery' AND value = ?1");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);

@@ -55,6 +55,7 @@ struct store_selection {
     int64_t since_us, until_us; /* collected then; 0: any time */
     bool unconverted;           /* only those that are not in item files yet */
     bool undiscovered;     /* only those that are in item files, and were not looked at for candidates (targets.h) */
+    bool reused;           /* only those that were, and whose result a run of another crawl stands for that was not */
     const char *collector; /* only of this one, or NULL */
     int64_t unrefined;     /* only those that were not looked at for this type (key); 0: any */
 };

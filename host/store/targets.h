@@ -26,6 +26,23 @@ int store_discovered_again(struct store *s);
 int store_find_links(struct store *s, int64_t run, int (*each)(void *ctx, const char *urn, const char *url), void *ctx,
                      struct fail *why);
 
+/* ---- columns that are watched: their history. Those that write want a transaction. */
+struct store_watch { /* a row of the run's document says this */
+    int64_t run;
+    const char *type, *column;
+    const char *of;    /* which row, NULL: the one of the run's URL */
+    const char *value; /* NULL: the column has none */
+    bool lines;        /* only if the run is a line of its crawl */
+};
+/* Of several rows `of` one of a document the first counts. It waits until it is folded in. */
+int store_watch_put(struct store *s, const struct store_watch *w);
+/* Folds some of what waits into history, in order; to be called until *folded is 0, each time in a transaction of its
+ * own. *left_out grows by what belongs to keys that are too many for a target. */
+int store_watch_fold(struct store *s, int64_t *folded, int64_t *left_out);
+/* Runs that stand for a result of another crawl, which is in item files, and were not looked at; in the order of
+ * result_run. Must not write. */
+int store_reused(struct store *s, int (*each)(void *ctx, int64_t run, int64_t result_run), void *ctx, struct fail *why);
+
 struct store_candidate {     /* texts live until the next call or, in a callback, until it returns */
     int64_t key, score, run; /* run: where it was seen first */
     enum store_kind kind;
