@@ -40,6 +40,7 @@ SYSTEM_TESTS += tests/system/probe.sh
 SYSTEM_TESTS += tests/system/queries.sh
 SYSTEM_TESTS += tests/system/recover.py
 SYSTEM_TESTS += tests/system/relations.py
+SYSTEM_TESTS += tests/system/relations_howto.py
 SYSTEM_TESTS += tests/system/resume.py
 SYSTEM_TESTS += tests/system/revalidate.py
 SYSTEM_TESTS += tests/system/tables.py
