@@ -238,15 +238,13 @@ int store_promotion_end(struct store *s, const char *id, int64_t at_us) {
     return rc ? rc : sqlite3_changes(s->db) ? TL_OK : TL_NOTFOUND;
 }
 
-/* *removed_us: of the one with this uid; TL_NOTFOUND. */
-static int find_promotion(struct store *s, const struct uuid *uid, int64_t *removed_us) {
+static int find_promotion(struct store *s, const struct uuid *uid) { /* TL_OK, TL_NOTFOUND */
     char text[UUID_TEXT];
-    sqlite3_stmt *st = sqlite_prepare(s, "SELECT removed_us FROM promotion WHERE uid = ?1");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM promotion WHERE uid = ?1");
     if (!st)
         return TL_FAILED;
     bind_text(st, 1, uuid_text(uid, text));
     int rc = sqlite_row(s, st);
-    *removed_us = rc > 0 ? col_int(st, 0) : 0;
     sqlite3_finalize(st);
     return rc < 0 ? rc : rc ? TL_OK : TL_NOTFOUND;
 }
@@ -280,10 +278,9 @@ static int is_holder(void *ctx, const struct store_promotion *p) {
 int store_promotion_import(struct store *s, const struct store_promotion *p) {
     struct store_promotion row = *p;
     struct holder h = {.id = p->id};
-    int64_t removed_us = 0;
-    int rc = find_promotion(s, &p->uid, &removed_us);
+    int rc = find_promotion(s, &p->uid);
     if (rc == TL_OK)
-        return p->removed_us && !removed_us ? end_promotion(s, &p->uid, p->removed_us) : TL_OK;
+        return p->removed_us ? end_promotion(s, &p->uid, p->removed_us) : TL_OK;
     if (rc == TL_NOTFOUND)
         rc = p->removed_us ? TL_OK : store_promotions(s, is_holder, &h, NULL);
     if (!rc && h.at_us > p->at_us) /* the record that took this one back comes later */

@@ -158,6 +158,106 @@ static void promotions(void **state) {
     commit(w);
 }
 
+/* ---- what is watched */
+
+static void saw(struct world *w, int64_t run, const char *of, const char *value) {
+    const struct store_watch put = {.run = run, .type = "http_page", .column = "title", .of = of, .value = value};
+    begin(w);
+    OK(store_watch_put(w->s, &put));
+    commit(w);
+}
+
+static int64_t fold(struct world *w) {
+    int64_t folded = 1, left_out = 0;
+    while (folded) {
+        begin(w);
+        OK(store_watch_fold(w->s, &folded, &left_out));
+        commit(w);
+    }
+    assert_string_equal(ask(w, "SELECT count(*) FROM watched_new"), "0\n");
+    return left_out;
+}
+
+#define HISTORY "SELECT substr(at, 24, 3), value, was, is_first, substr(seen_at, 24, 3) FROM history WHERE of = 'p'"
+
+static void only_changes_stand(void **state) {
+    struct world *w = *state;
+    int64_t run[10];
+    for (int i = 1; i < 10; i++) {
+        char url[20];
+        snprintf(url, sizeof url, "http://a/%d", i);
+        run[i] = page(w, url, i);
+    }
+    saw(w, run[5], "p", "a"); /* in any order: it is folded in by time */
+    saw(w, run[3], "p", "a");
+    saw(w, run[7], "p", NULL);
+    saw(w, run[8], "p", "");
+    saw(w, run[3], "p", "x"); /* of one document the first counts */
+    assert_int_equal(fold(w), 0);
+    assert_string_equal(ask(w, HISTORY), "003|a||1|005\n007||a|0|007\n008|||0|008\n");
+    saw(w, run[4], "p", "b"); /* late, and another: what held before holds again behind it; of what
+                               * was seen in between, only the ends are known */
+    saw(w, run[2], "p", "a"); /* late, and the same: it was so earlier */
+    saw(w, run[9], "p", "");
+    assert_int_equal(fold(w), 0);
+    assert_string_equal(ask(w, HISTORY), "002|a||1|002\n004|b|a|0|004\n005|a|b|0|005\n007||a|0|007\n008|||0|009\n");
+    saw(w, run[4], "p", "b");
+    saw(w, run[5], "p", "a");
+    assert_int_equal(fold(w), 0); /* looked at again, nothing is another */
+    assert_string_equal(ask(w, HISTORY), "002|a||1|002\n004|b|a|0|004\n005|a|b|0|005\n007||a|0|007\n008|||0|009\n");
+    saw(w, run[1], NULL, "9007199254740993"); /* which row: the one of the run's URL */
+    assert_int_equal(fold(w), 0);
+    assert_string_equal(ask(w, "SELECT target, column, value, of FROM history WHERE at < '1970-01-01T00:00:00.000002'"),
+                        "kayaking|title|9007199254740993|http://a/1\n");
+    begin(w);
+    OK(store_discovery_rules(w->s, "others", &why));
+    commit(w);
+    assert_string_equal(ask(w, "SELECT count(*) FROM history"), "0\n");
+}
+
+static void only_so_many_rows(void **state) {
+    struct world *w = *state;
+    int64_t a = page(w, "http://a/", 1);
+    char of[16];
+    begin(w);
+    for (int i = 0; i < 10003; i++) {
+        snprintf(of, sizeof of, "%d", i);
+        const struct store_watch put = {.run = a, .type = "t", .column = "c", .of = of, .value = "v"};
+        OK(store_watch_put(w->s, &put));
+    }
+    commit(w);
+    assert_int_equal(fold(w), 3);
+    assert_string_equal(ask(w, "SELECT count(*) FROM history"), "10000\n");
+}
+
+/* ---- promotions that come back */
+
+static void promotions_come_back(void **state) {
+    struct world *w = *state;
+    static const int order[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        char id[8], sql[200];
+        snprintf(id, sizeof id, "x%zu", i);
+        snprintf(sql, sizeof sql,
+                 "SELECT text, substr(promoted_at, 24, 3), substr(removed_at, 24, 3) FROM promotions WHERE target = "
+                 "'%s' ORDER BY 2",
+                 id);
+        struct store_promotion a = {.uid = uuid_new(), .id = id, .what = "a", .yaml = "y", .at_us = 1}, a_end = a,
+                               b = {.uid = uuid_new(), .id = id, .what = "b", .yaml = "y", .at_us = 3};
+        a_end.removed_us = 2;
+        const struct store_promotion *const records[] = {&a, &a_end, &b};
+        for (int again = 0; again < 2; again++) {
+            begin(w);
+            for (int k = 0; k < 3; k++)
+                OK(store_promotion_import(w->s, records[order[i][k]]));
+            commit(w);
+            assert_string_equal(ask(w, sql), "a|001|002\nb|003|\n"); /* whatever came first */
+        }
+    }
+}
+
+/* ---- turns */
+
 static void the_last_turn(void **state) {
     struct world *w = *state;
     struct store_turn turn;
@@ -187,6 +287,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(links_lead_to_entities, setup, teardown),
         cmocka_unit_test_setup_teardown(promotions, setup, teardown),
         cmocka_unit_test_setup_teardown(the_last_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_changes_stand, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_so_many_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(promotions_come_back, setup, teardown),
     };
     return cmocka_run_group_tests_name("store_targets", tests, NULL, NULL);
 }

@@ -93,8 +93,17 @@ static void test_bytes(void **state) {
     table_record_refined(&record, &a, &b, &both);
     table_record_refined(&record, &a, &b, &none);
     table_record_replaced(&record, &a, &b);
+    const struct store_promotion p = {.uid = b,
+                                      .id = "x",
+                                      .what = "x.test",
+                                      .yaml = "id: x\n",
+                                      .reaction = "r",
+                                      .kind = STORE_A_HOST,
+                                      .at_us = 7,
+                                      .removed_us = 9007199254740993};
+    table_record_promoted(&record, &p, &a);
     OK(table_record_close(&record, r->l, &why));
-    assert_int_equal(record.file.at.rows, 9);
+    assert_int_equal(record.file.at.rows, 10);
     struct sha256 said = record.file.at.sha256;
     OK(table_record_publish(&record, r->l, &why));
 
@@ -121,9 +130,11 @@ static void test_bytes(void **state) {
         "\"}\n"
         "{\"kind\":\"refined\",\"run_id\":\"" PAIR "\",\"result_id\":\"" JOINED
         "\",\"type\":\"link\",\"version\":\"1\"}\n"
-        "{\"kind\":\"replaced\",\"id\":\"" PAIR "\",\"by\":\"" JOINED "\"}\n");
+        "{\"kind\":\"replaced\",\"id\":\"" PAIR "\",\"by\":\"" JOINED "\"}\n"
+        "{\"kind\":\"promoted\",\"uid\":\"" JOINED "\",\"id\":\"x\",\"as\":\"host\",\"what\":\"x.test\",\"yaml\":\"id: "
+        "x\\n\",\"run_id\":\"" PAIR "\",\"reaction\":\"r\",\"at_us\":7,\"removed_us\":9007199254740993}\n");
     struct sha256 sum = hash_sha256(want.data, want.len);
-    buf_printf(&want, "{\"kind\":\"end\",\"lines\":8,\"sha256\":\"%s\"}\n", hash_hex(sum.byte, SHA256_BYTES, hex));
+    buf_printf(&want, "{\"kind\":\"end\",\"lines\":9,\"sha256\":\"%s\"}\n", hash_hex(sum.byte, SHA256_BYTES, hex));
     assert_string_equal(is.data, want.data);
     sum = hash_sha256(is.data, is.len);
     assert_memory_equal(&sum, &said, sizeof sum);

@@ -178,7 +178,9 @@ static void rules_are_looked_up(void **state) {
     assert_int_equal(
         read_rules("count:\n  - {type: http_link, column: to_url, where: {rel: [a, b], same_site: false}}\n"
                    "  - {urn: \"urn:user:*\", score: 7}\nallow: [\"*.test\", \"urn:*\"]\ndeny: [b.test]\n"
-                   "react:\n  - {name: r, on: {type: http_page}, column: canonical_url, template: t.yml}\n",
+                   "react:\n  - {name: r, on: {type: http_page}, column: canonical_url, template: t.yml}\n"
+                   "watch:\n  - {type: http_page, column: title}\n  - {type: http_link, column: text, of: to_url, "
+                   "lines: true, where: {rel: a}}\n",
                    &d, &why),
         TL_OK);
     assert_string_equal(d.count[0].type->name, "http_link");
@@ -189,6 +191,9 @@ static void rules_are_looked_up(void **state) {
     assert_int_equal(d.count[1].score, 7);
     assert_string_equal(d.react[0].rule.reaction, "r");
     assert_string_equal(d.react[0].template_file, "/srv/rules/t.yml");
+    assert_string_equal(d.watch[0].rule.type->table.columns[d.watch[0].of].name, "row_key");
+    assert_string_equal(d.watch[1].rule.type->table.columns[d.watch[1].of].name, "to_url");
+    assert_true(!d.watch[0].lines && d.watch[1].lines && d.watch[1].rule.where_count == 1);
     assert_true(discovery_allows(&d, "a.test") && !discovery_allows(&d, "b.test") && !discovery_allows(&d, "a.org"));
     discovery_free(&d);
     static const struct {
@@ -204,6 +209,10 @@ static void rules_are_looked_up(void **state) {
          "to_url}]\n",
          "r.yml:1:", "two reactions"},
         {"react: [{name: a, on: {type: http_link}, column: text, as: name}]\n", "r.yml:1:9: ", "needs a 'template'"},
+        {"watch: [{type: http_page, column: titel}]\n", "r.yml:1:35: ", "did you mean 'title'?"},
+        {"watch: [{type: http_page, column: title, of: x}]\n", "r.yml:1:46: ", "has no column 'x'"},
+        {"watch: [{type: http_page, column: title, score: 1}]\n", "r.yml:1:42: ", "unknown key 'score'"},
+        {"watch: [{column: title}]\n", "r.yml:1:9: ", "'type'"},
         {"cuont: []\n", "r.yml:1:1: ", "did you mean 'count'?"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
