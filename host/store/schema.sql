@@ -587,9 +587,9 @@ held (what, crawl, pages) AS (SELECT d.url, c.name, count(DISTINCT r.digest) FRO
     CROSS JOIN crawl c ON c.root = r.root WHERE d.believed GROUP BY d.url, c.name),
 named (what, crawl, digest) AS (SELECT l.urn, c.name, r.digest FROM link_row l CROSS JOIN run r ON r.key = l.run
         CROSS JOIN crawl c ON c.root = r.root
-    UNION SELECT l.href, c.name, r.digest FROM link_row l CROSS JOIN run r ON r.key = l.run CROSS JOIN crawl c ON c.root = r.root
+    UNION ALL SELECT l.href, c.name, r.digest FROM link_row l CROSS JOIN run r ON r.key = l.run CROSS JOIN crawl c ON c.root = r.root
     WHERE l.type IN ('resource', 'relation')),
-entity (what, crawl, pages) AS (SELECT what, crawl, count(*) FROM named GROUP BY what, crawl)
+entity (what, crawl, pages) AS (SELECT what, crawl, count(DISTINCT digest) FROM named GROUP BY what, crawl)
 SELECT a.crawl AS target_a, b.crawl AS target_b,
     CASE c.kind WHEN 0 THEN 'host:' WHEN 1 THEN 'url:' WHEN 2 THEN 'urn:' ELSE 'name:' END || c.text AS via, a.pages + b.pages AS times,
     a.pages AS times_a, b.pages AS times_b
