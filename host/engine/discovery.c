@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/times.h"
 #include "base/utf8.h"
 #include "engine/config_schema.h"
 #include "net/url.h"
@@ -62,6 +63,15 @@ static const struct schema_key on_keys[] = {
 };
 static const struct schema on = {.what = "'on'", .key = on_keys};
 
+/* It goes into the target as it stands: what would not do there is said here, where it can be mended. */
+static int check_every(struct schema_reader *r, const struct yaml_node *n, void *at) {
+    int64_t us = 0;
+    (void)at;
+    bool good = strcmp(n->text, "none") == 0 || (time_parse_duration(span_of(n->text), &us) == TL_OK && us >= 1000000);
+    return good ? TL_OK
+                : yaml_fail(r->err, n, "'%.40s' is no time such as 6h or 7d, of 1s at least, and not none", n->text);
+}
+
 static int check_name(struct schema_reader *r, const struct yaml_node *n, void *at) {
     (void)at;
     return schema_is_name(n->text) ? TL_OK : yaml_fail(r->err, n, "'%.60s' is no name of a reaction", n->text);
@@ -76,7 +86,7 @@ static const struct schema_key react_keys[] = {
     {"as", SCHEMA_CHOICE, 0, OF_REACT(rule.as), .words = KINDS, .dflt = "host", .help = "as in a rule"},
     {"score", SCHEMA_INT, 0, OF_REACT(score), .min = 0, .max = 1000000, .dflt = "0",
      .help = "the least that the candidate must have"},
-    {"every", SCHEMA_TEXT, 0, OF_REACT(every), .min = 1, .max = 32, .help = "of the target"},
+    {"every", SCHEMA_TEXT, 0, OF_REACT(every), .min = 1, .max = 32, .check = check_every, .help = "of the target"},
     {"template", SCHEMA_TEXT, 0, OF_REACT(template_file), .min = 1, .max = 4096, .check = check_template,
      .help = "of the target; one line of http when not given"},
     {0},

@@ -173,7 +173,8 @@ int targets_due(struct store *s, const struct targets_entry *e, int64_t now_us, 
     if (rc && any)
         turn = (struct store_turn){.at_us = crawl.started_us, .due_us = crawl.started_us};
     out->last_us = turn.at_us;
-    if (!out->last_us || e->promoted_us > out->last_us)
+    bool promoted_since = e->promoted_us > out->last_us && e->promoted_us <= now_us; /* not by a clock that was ahead */
+    if (!out->last_us || promoted_since)
         return TL_OK;
     out->point_us = point_before(&turn, e->t.every_us, now_us);
     if (out->open)

@@ -56,7 +56,10 @@ def set_back():
     target(w, "once", site.base + "/once", every="none")
     for when, turns in ((at(), 2), (at(-365), 3), (at(-365, 23), 3), (at(-364), 4), (at(-364, -0.5), 5), (at(-363, -0.5), 6), (at(-363), 6)):
         eq(f"{when}: {turns} turns by now", (due(w, when).code, len(crawls(w))), (0, turns))
-    eq("the schedule is the new clock's", listed(w, "--now", at(-363))["day"]["next_due"], stamp(at(-362, -0.5)))
+    eq("promoted by a clock that is ahead", w.tl("promote", site.base + "/ahead", "--as", "ahead", "--now", at(9)).code, 0)
+    for when, turns in ((at(-363, 1), 7), (at(-363, 2), 7), (at(-362, 1), 9)):
+        eq(f"{when}: {turns} turns by now", (due(w, when).code, len(crawls(w))), (0, turns))
+    eq("the schedule is the new clock's", listed(w, "--now", at(-362, 2))["day"]["next_due"], stamp(at(-361, -0.5)))
 
 
 def by_hand_first():

@@ -209,6 +209,8 @@ static void rules_are_looked_up(void **state) {
          "to_url}]\n",
          "r.yml:1:", "two reactions"},
         {"react: [{name: a, on: {type: http_link}, column: text, as: name}]\n", "r.yml:1:9: ", "needs a 'template'"},
+        {"react: [{name: a, on: {type: http_link}, column: to_url, every: often}]\n", "r.yml:1:65: ", "no time"},
+        {"react: [{name: a, on: {type: http_link}, column: to_url, every: 7}]\n", "r.yml:1:65: ", "no time"},
         {"watch: [{type: http_page, column: titel}]\n", "r.yml:1:35: ", "did you mean 'title'?"},
         {"watch: [{type: http_page, column: title, of: x}]\n", "r.yml:1:46: ", "has no column 'x'"},
         {"watch: [{type: http_page, column: title, score: 1}]\n", "r.yml:1:42: ", "unknown key 'score'"},
