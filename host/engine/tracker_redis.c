@@ -241,7 +241,9 @@ int tracker_redis_holder(struct tracker_redis *r, const char *name, struct buf *
     int rc = a->type == REDIS_REPLY_NIL || a->elements != 2 || a->element[0]->type != REDIS_REPLY_STRING ? TL_NOTFOUND
                                                                                                          : TL_OK;
     if (!rc) {
-        buf_add(owner, a->element[0]->str, a->element[0]->len);
+        const char *held = a->element[0]->str, *space = memchr(held, ' ', a->element[0]->len); /* TOKEN OWNER */
+        held = space ? space + 1 : held;
+        buf_add(owner, held, a->element[0]->len - (size_t)(held - a->element[0]->str));
         *left_ms = a->element[1]->type == REDIS_REPLY_INTEGER ? a->element[1]->integer : 0;
     }
     freeReplyObject(a);

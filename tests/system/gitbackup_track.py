@@ -21,7 +21,7 @@ def tracked(where, w):
     eq(f"{where}: each once, then none, which is no failure", (sorted([one[0], two[0]]), take(w, "w3")), (sorted(names), (None, 0)))
     eq(f"{where}: renew with the token, and with another", (w.tl("track", "renew", one[0], "--token", str(one[1])).code, w.tl("track", "renew", one[0], "--token", str(one[1] + 7)).code), (0, 1))
     status = {x["name"]: x for x in json.loads(w.tl("track", "status", "-o", "json").out)}
-    eq(f"{where}: status tells who has it", (status[one[0]]["owner"] or "").split()[-1:], ["w1"])
+    eq(f"{where}: status tells who has it", status[one[0]]["owner"], "w1")
     eq(f"{where}: complete, and not a second time", [w.tl("track", "complete", one[0], "--token", str(one[1])).code for _ in "12"], [0, 1])
     time.sleep(1.1)
     eq(f"{where}: complete with an error", w.tl("track", "complete", two[0], "--token", str(two[1]), "--error", "no network").code, 0)
@@ -38,7 +38,59 @@ def tracked(where, w):
     return again
 
 
+LOOP = """
+n=0
+while [ $n -lt $TIMES ]; do
+    next=$("$TROTLINE" --config "$CONFIG" -q track next --owner "$WHO" --ttl 60s) || exit 1
+    [ -n "$next" ] || exit 2
+    set -- $next
+    echo "$1 $2" >>"$LOG"
+    "$TROTLINE" --config "$CONFIG" -q track complete "$1" --token "$2" || exit 3
+    n=$((n + 1))
+done
+"""
+HOLD = """
+"$TROTLINE" --config "$CONFIG" -q track next --owner "$WHO" --ttl 2s >"$LOG.part" && mv "$LOG.part" "$LOG"
+sleep 600
+"""
+
+
+def shell(w, script, log, **more):
+    return subprocess.Popen(["sh", "-c", script], cwd=w.dir / "elsewhere", stderr=subprocess.PIPE, start_new_session=True,
+                            env={**w.env, "TROTLINE": TROTLINE, "CONFIG": str(w.config), "WHO": log.name, "LOG": str(log), **more})
+
+
+def two_workers(where, w):
+    """Two shells, each with a loop of its own; then one that is killed while it has a name."""
+    names = [f"github.com/two{n:02}" for n in range(12)]
+    w.tl("track", "add", *names)
+    done = {}
+    for number in range(3):
+        logs = [w.dir / f"{where}-{number}-{k}" for k in range(2)]
+        ended = [(p.communicate(timeout=PATIENCE)[1], p.returncode) for p in [shell(w, LOOP, log, TIMES="6") for log in logs]]
+        took = [x.split() for log in logs for x in log.read_text().splitlines()]
+        eq(f"{where}, round {number}: two workers, every name exactly once", (ended, sorted(x[0] for x in took)), ([(b"", 0)] * 2, names))
+        eq(f"{where}, round {number}: with a token that is greater than the last", all(int(t) > done.get(n, 0) for n, t in took), True)
+        done = {n: int(t) for n, t in took}
+        time.sleep(1.1)  # the next round is later by the clock of Redis, too, which counts seconds there
+    log = w.dir / f"{where}-held"
+    p = shell(w, HOLD, log)
+    until(f"{where}: a name is held", log.exists)
+    os.killpg(p.pid, signal.SIGKILL)
+    p.wait()
+    held, token = log.read_text().split()
+    others = [take(w, "w2")[0] for _ in range(11)]
+    same(f"{where}: what the dead one holds is nobody else's", others, [n for n in names if n != held])
+    until(f"{where}: its lock ends", lambda: not any(x["owner"] for x in json.loads(w.tl("track", "status", "-o", "json").out) if x["name"] == held))
+    again = take(w, "w3")
+    eq(f"{where}: and it is given to another, with a greater token", (again[0], again[1] > int(token)), (held, True))
+    eq(f"{where}: the dead one's token completes and renews nothing", [w.tl("track", *x, held, "--token", token).code for x in (("complete",), ("complete", "--error", "x"), ("renew",))], [1, 1, 1])
+    row = next(x for x in json.loads(w.tl("track", "status", "-o", "json").out) if x["name"] == held)
+    eq(f"{where}: who has it now does", (row["owner"], row["error"], w.tl("track", "complete", held, "--token", str(again[1])).code), ("w3", None, 0))
+
+
 def track_catalog():
+    two_workers("catalog", World(plugins=()))
     w = World(plugins=())
     tracked("catalog", w)
     held = w.start("track", "next", "--owner", "racer", "-o", "json").wait()
@@ -124,12 +176,16 @@ def track_redis():
         if "without hiredis" in w.tl("track", "status").err:
             note("built without hiredis: the tracked set in Redis is not tested")
             return
-        again = tracked("redis", w)
-
         def ask(*words):
             with socket.create_connection(("127.0.0.1", port)) as s:
                 s.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(x), x.encode()) for x in words))
                 return s.recv(65536)
+
+        two_workers("redis", w)
+        ask("FLUSHALL")
+        w = World(plugins=(), config=w.config.read_text()[w.config.read_text().index("tracked:"):])
+        again = tracked("redis", w)
+
         eq("redis: the keys of the seed", (ask("ZCARD", "tracked"), ask("EXISTS", "lock:github.com/new")), (b":3\r\n", b":1\r\n"))
         ok("redis: a lock ends by itself", 0 < int(ask("PTTL", "lock:github.com/new")[1:]) <= 60000)
         ask("FLUSHALL")
