@@ -8,6 +8,14 @@
 
 enum { PAGES_MOST = 2000 };
 
+struct known { /* of a list, to be found by its id */
+    const char *id, *full_name;
+    size_t at; /* where it stands there */
+};
+struct ids {
+    struct known *item;
+    size_t count, room;
+};
 struct listing {
     struct tl_run *run;
     const struct args *a;
@@ -15,7 +23,8 @@ struct listing {
     const char **seen; /* pages */
     size_t pages, refused, listed;
     struct text entries;   /* of the listing that is kept */
-    struct tl_json before; /* the one that was kept the last time */
+    struct ids is, was;    /* those that are on it, and were on the one that was kept the last time; was is sorted */
+    struct tl_json before; /* that one */
     bool known;
 };
 
@@ -45,26 +54,63 @@ static struct tl_backup kept_as(const struct listing *l, const char *owner) {
                               .at_us = l->run->host->now_us(l->run)};
 }
 
-/* The entry of that id in the listing before. */
-static bool entry_before(struct listing *l, const char *id, struct tl_json *out) {
-    *out = (struct tl_json){0};
-    while (l->known && id && l->run->host->json_next(l->run, &l->before, out) == TL_OK) {
-        const char *own = value_id(l->run, out, "/id");
-        if (own && strcmp(own, id) == 0)
-            return true;
+/* ---- ids: a list may have a hundred thousand */
+
+static int ids_add(struct tl_run *run, struct ids *x, const char *id, const char *full_name) {
+    if (!id)
+        return TL_OK;
+    if (x->count == x->room) {
+        size_t room = x->room ? x->room * 2 : 128;
+        struct known *wider = tl_alloc(run, room * sizeof *wider);
+        if (!wider)
+            return tl_fail(run, TL_FAILED, "the run's memory is used up");
+        if (x->count)
+            memcpy(wider, x->item, x->count * sizeof *wider);
+        x->item = wider;
+        x->room = room;
     }
-    return false;
+    x->item[x->count] = (struct known){.id = id, .full_name = full_name, .at = x->count};
+    x->count++;
+    return TL_OK;
 }
 
-static void read_before(struct listing *l) {
+static int by_id(const void *a, const void *b) {
+    const struct known *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void ids_sort(struct ids *x) {
+    if (x->count)
+        qsort(x->item, x->count, sizeof *x->item, by_id);
+}
+
+/* The first of that id. */
+static const struct known *ids_find(const struct ids *x, const char *id) {
+    size_t low = 0, high = x->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(x->item[middle].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->count && strcmp(x->item[low].id, id) == 0 ? &x->item[low] : NULL;
+}
+
+static int read_before(struct listing *l) {
     struct tl_backup b = kept_as(l, l->owner);
     struct tl_span text;
-    struct tl_json all = {0};
-    int rc = tl_backup_read(l->run, &b, &text);
-    if (rc == TL_OK) {
-        all.raw = text;
-        l->known = value_at(l->run, &all, "/repositories", &l->before) && l->before.type == TL_JSON_ARRAY;
-    }
+    struct tl_json all = {0}, entry = {0};
+    if (tl_backup_read(l->run, &b, &text))
+        return TL_OK;
+    all.raw = text;
+    l->known = value_at(l->run, &all, "/repositories", &l->before) && l->before.type == TL_JSON_ARRAY;
+    int rc = TL_OK;
+    while (!rc && l->known && l->run->host->json_next(l->run, &l->before, &entry) == TL_OK)
+        rc = ids_add(l->run, &l->was, value_id(l->run, &entry, "/id"), value_text(l->run, &entry, "/full_name"));
+    ids_sort(&l->was);
+    return rc;
 }
 
 static int refuse(struct listing *l, const struct tl_json *entry, const struct repository *r, const char *why) {
@@ -81,7 +127,6 @@ static int refuse(struct listing *l, const struct tl_json *entry, const struct r
 static int take_entry(struct listing *l, const struct tl_json *entry) {
     struct repository r;
     const char *why = NULL;
-    struct tl_json old;
     int rc = source_read(l->run, entry, false, &r, &why);
     l->listed++;
     if (rc == TL_REFUSED)
@@ -90,13 +135,14 @@ static int take_entry(struct listing *l, const struct tl_json *entry) {
         r.full_name = text_format(l->run, "%s/%s", r.owner, r.name);
     if (!l->owner) {
         l->owner = r.owner;
-        read_before(l);
+        if ((rc = read_before(l)))
+            return rc;
     }
-    if (entry_before(l, r.id, &old)) {
-        const char *name = value_text(l->run, &old, "/full_name");
-        if (name && strcasecmp(name, r.full_name) != 0)
-            r.formerly = name;
-    }
+    const struct known *old = r.id ? ids_find(&l->was, r.id) : NULL;
+    if (old && old->full_name && strcasecmp(old->full_name, r.full_name) != 0)
+        r.formerly = old->full_name;
+    if ((rc = ids_add(l->run, &l->is, r.id, r.full_name)))
+        return rc;
     const char *json = source_json(l->run, &r);
     text_word(&l->entries, l->entries.len ? ",\n" : "");
     text_word(&l->entries, json);
@@ -165,19 +211,15 @@ static int walk_pages(struct listing *l, const char *url) {
     return TL_OK;
 }
 
-static bool is_listed(struct listing *l, const char *id) {
-    const char *mark = id ? text_format(l->run, "{\"id\":%s,", id) : NULL;
-    return mark && l->entries.ptr && memmem(l->entries.ptr, l->entries.len, mark, strlen(mark));
-}
-
 /* Those that are on the list no more: their copies stay. */
 static int note_absent(struct listing *l) {
     struct tl_json old = {0};
     int rc = TL_OK;
+    ids_sort(&l->is);
     while (!rc && l->known && l->run->host->json_next(l->run, &l->before, &old) == TL_OK) {
         struct repository r;
         const char *why;
-        if (source_read(l->run, &old, false, &r, &why) || !r.id || is_listed(l, r.id))
+        if (source_read(l->run, &old, false, &r, &why) || !r.id || ids_find(&l->is, r.id))
             continue;
         struct outcome o = {
             .status = "absent", .reason = "it is on the list no more; its copies are kept", .changed = {.run = l->run}};

@@ -212,6 +212,23 @@ def reacting():
     f.close()
 
 
+def long_lists():
+    f = Farm(step=100)
+    f.lists["acme"] = [f.entry("acme", f"r{n}", 10 ** 15 + n * 7919 % 2003) for n in range(2000)]
+    one = f.add("acme", "kept", 5)
+    one.commit({"a": "b\n"})
+    f.go("acme", include=["kept"])
+    gone = {x["full_name"] for x in f.lists["acme"][:-1:3]}
+    f.lists["acme"] = [x for x in f.lists["acme"] if x["full_name"] not in gone][::-1]
+    (f.repos / "acme/renamed.git").symlink_to("kept.git")
+    f.lists["acme"][0].update(name="renamed", full_name="acme/renamed", clone_url=f.lists["acme"][0]["clone_url"].replace("kept", "renamed"))
+    r = f.go("acme", include=["renamed"], apart=True)
+    said = f.told(r.root)
+    eq("of a long list, in another order: those that went, and one that is called otherwise", ({k for k, v in said.items() if v["status"] == "absent"} == gone, said["acme/renamed"]["repo"].get("formerly"), len(said)),
+       (True, "acme/kept", len(gone) + 1))
+    f.close()
+
+
 def shards():
     f = Farm(config="shards: [{name: low, min: '00', max: '7f'}, {name: high, min: '80', max: 'ff'}]\n")
     for login in ("user62", "user308"):
@@ -223,4 +240,4 @@ def shards():
     f.close()
 
 
-main(b2_to_b5, b4_to_b10, killed, secret, elsewhere, reacting, shards)
+main(b2_to_b5, b4_to_b10, killed, secret, elsewhere, reacting, long_lists, shards)
