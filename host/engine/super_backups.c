@@ -38,11 +38,18 @@ static bool has_copies(const struct super_job *j) {
     return j->document && !j->again && j->attachments.len && strstr(j->attachments.data, "\"" LAKE_BACKUPS "/");
 }
 
+/* Objects and marks may be there already, and are the same then. */
+static bool is_once(const char *path) {
+    return lake_backup_is_copy(path, NULL) && strcmp(strrchr(path, '.'), LAKE_BACKUP_DROPPED) != 0;
+}
+
 /* taken: the paths of others in this group */
 static int check(struct super *s, void *ctx, const char *staged, const char *path) {
     struct buf *taken = ctx;
     AUTO_BUF struct buf line = BUF_INIT;
     buf_printf(&line, "\n%s\n", path);
+    if (!is_once(path))
+        return TL_OK;
     if (!lake_backup_fits(s->lake, staged, path) || (taken->len && strstr(taken->data, line.data)))
         return TL_RETRY;
     return TL_OK;
@@ -51,7 +58,8 @@ static int check(struct super *s, void *ctx, const char *staged, const char *pat
 static int take(struct super *s, void *ctx, const char *staged, const char *path) {
     (void)s;
     (void)staged;
-    buf_printf(ctx, "\n%s\n", path);
+    if (is_once(path))
+        buf_printf(ctx, "\n%s\n", path);
     return TL_OK;
 }
 

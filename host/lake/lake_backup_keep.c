@@ -76,6 +76,14 @@ static void keep_periods(struct copy *c, size_t n, int64_t most, bool month) {
     }
 }
 
+/* The name without a date leads to it. */
+static void keep_newest_full(struct copy *c, size_t n) {
+    while (n > 0 && c[n - 1].base[0])
+        n--;
+    if (n > 0)
+        c[n - 1].stays = true;
+}
+
 /* What is built on is older: one pass from the newest on is enough. */
 static void keep_bases(struct copy *c, size_t n) {
     for (size_t i = n; i > 0; i--)
@@ -115,6 +123,7 @@ size_t lake_backup_spare(int folder, const struct lake_keep *keep, int64_t at_us
         c[i].stays = (int64_t)(n - i) <= keep->last || i == n - 1;
     keep_periods(c, n, keep->weekly, false);
     keep_periods(c, n, keep->monthly, true);
+    keep_newest_full(c, n);
     keep_bases(c, n);
     for (size_t i = n; i > 0 && sound && count < most; i--) /* the newest first: nothing loses what it builds on */
         if (!c[i - 1].stays)

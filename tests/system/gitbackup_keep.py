@@ -64,6 +64,14 @@ def pruned():
             r = f.w.tl("run", f.w.dir / "backup.yml", "--resume", "auto")
             v = f.w.tl("verify")
             eq(f"killed at {fault}, {at}: let go after the next start", (r.code, len(list((top / "kept").glob("*.bundle"))), refs(f.clone(top / "kept.bundle")), v.code), (0, 2, refs(repo.path), 0))
+    for at in (1, 2, 3, 4):
+        time.sleep(1.05)
+        repo.commit({"f": f"marked{at}\n"})
+        f.go("acme", keep={"last": 2}, env={"TROTLINE_FAULT": f"marked:{at}"})
+        eq(f"killed before what is marked was removed, {at}: the newest is there", (f.w.tl("run", f.w.dir / "backup.yml", "--resume", "auto").code, refs(f.clone(top / "kept.bundle"))), (0, refs(repo.path)))
+    repo.commit({"f": "next\n"})
+    f.go("acme", keep={"last": 2}, apart=True)
+    eq("with the next copy all that is marked goes", (len(list((top / "kept").glob("*.bundle"))), f.w.tl("verify").code), (2, 0))
     none("nothing is left in staging", f.w.files(".staging"))
     tall = f.add("acme", "tall", 2)
     for n in range(4):

@@ -290,7 +290,9 @@ static void test_keeping(void **state) {
                  {{0, 4, 0}, "", "11-23 10-31 "}, /* 11-01 is a Sunday, of the week of 10-31 */
                  {{0, 0, 2}, "", "11-29 11-23 11-22 11-01 10-01 "},
                  {{2, 1, 9}, "", "11-23 11-22 11-01 10-01 "},
-                 {{1, 0, 0}, "# base 2026-11-22T02-00-00Z 1\n", "11-29 11-23 11-01 10-31 "}, /* and that on 10-01 */
+                 {{1, 0, 0},
+                  "# base 2026-11-22T02-00-00Z 1\n",
+                  "11-23 11-01 10-31 "}, /* and that on 10-01; 11-29 is the newest whole one */
                  {{1, 0, 0}, "# base nonsense\n", ""}};
     static const char *const day[] = {"10-01", "10-31", "11-01", "11-22", "11-23", "11-29"};
     char folder[] = "/tmp/trotline-keep-XXXXXX", out[10][LAKE_BACKUP_DATE], file[120];
