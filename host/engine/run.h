@@ -182,7 +182,7 @@ int run_attach(struct tl_run *pub, const char *name, const char *media_type, int
 void run_unattach(struct run *r); /* takes the newest back: what it holds is not what it should */
 int run_attach_file(struct tl_run *pub, const char *name, const char *media_type, const char *cache_path);
 int run_attached(struct run *r, const char *name, int *fd); /* the last one, if it is called so and not sealed */
-int run_seal(struct run *r, struct run_attachment *a); /* nothing is written into it any more */
+int run_seal(struct run *r, struct run_attachment *a);      /* nothing is written into it any more */
 /* run_backup.c */
 int run_backup(struct tl_run *pub, struct tl_backup *given);
 int run_backup_read(struct tl_run *pub, const struct tl_backup *given, struct tl_span *out);

@@ -31,8 +31,8 @@ struct exchange {
     struct tl_span body;
     int attach_fd;
     int64_t attach_base; /* where this body begins in it */
-    bool asked_robots; /* for this fetch: put back now, it would ask for robots.txt again, and never come further */
-    bool left_origin;  /* it has been sent elsewhere: what was configured for the first origin is sent no more */
+    bool asked_robots;   /* for this fetch: put back now, it would ask for robots.txt again, and never come further */
+    bool left_origin;    /* it has been sent elsewhere: what was configured for the first origin is sent no more */
     struct json_writer chain;
     struct buf chain_text;
     struct buf hop;     /* "METHOD URL COOKIES\n" of this one, as it was asked */
