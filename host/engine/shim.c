@@ -33,14 +33,19 @@ static bool take_ends(const int end[SHIM_ENDS]) {
     bool ok = true;
     for (int i = 0; i < SHIM_ENDS; i++) /* 3, which may be one of them, comes last */
         ok = ok && dup2(end[i], i) == i;
-    return ok && fcntl(SHIM_REPORT_FD, F_SETFD, FD_CLOEXEC) == 0 && close_range(SHIM_ENDS, ~0U, 0) == 0;
+    closefrom(SHIM_ENDS);
+    return ok && fcntl(SHIM_REPORT_FD, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 static _Noreturn void become(const struct shim *s, pid_t parent) {
     sigset_t none;
     clean_signals();
-    if (setsid() < 0 || fchdir(s->folder) || !take_ends(s->end))
+    setsid();
+    int moved = fchdir(s->folder) ? errno : 0; /* while it is open still */
+    if (!take_ends(s->end))
         _exit(SHIM_FAILED);
+    if (moved)
+        report(strerrordesc_np(moved));
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before it could be told of */
         _exit(SHIM_FAILED);
