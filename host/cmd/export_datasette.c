@@ -43,6 +43,8 @@ static const struct view views[] = {
     {"locks", "What is locked.", "lock_row", NULL, NULL},
     {"candidates", "What was found on the way, with a score.", "candidate", "kind,target", "last_seen_at"},
     {"sightings", "Which pages speak of which candidates.", "sighting", "target", "last_seen_at"},
+    {"shared", "What two targets have in common.", NULL, "target_a,target_b", "times"},
+    {"history", "What watched columns said, each time that it changed.", "watched_value", "target,column", "at"},
     {"promotions", "What became a target, and why.", "promotion", "kind,reaction", "promoted_at"},
     {"health", "The catalog in numbers.", NULL, NULL, NULL},
 };
