@@ -25,7 +25,8 @@ static int read_token(struct api *a, const struct tl_response *res) {
     const char *token = res->status == 200 ? tl_json_get(a->run, res->body, "/access_token") : NULL;
     const char *type = tl_json_get(a->run, res->body, "/token_type");
     const char *error = res->status == 200 ? NULL : tl_json_get(a->run, res->body, "/error");
-    if (!token || !*token || strlen(token) > TOKEN_MAX || strpbrk(token, " \r\n") || (type && strcasecmp(type, "bearer") != 0))
+    if (!token || !*token || strlen(token) > TOKEN_MAX || strpbrk(token, " \r\n") ||
+        (type && strcasecmp(type, "bearer") != 0))
         return tl_fail(a->run, TL_FAILED, "%.200s answered %d%s%.100s, and gave no token of type bearer",
                        a->args->token_url, res->status, error ? ": " : "", error ? error : "");
     api_add(&t, "Bearer ", 7);
@@ -44,7 +45,7 @@ static int get_token(struct api *a, const char *id, const char *scope, int64_t *
                                      {"scope", scope, NULL}};
     int rc = tl_fetch(a->run,
                       TL_REQUEST(.kind = TL_API_REQUEST, .method = "POST", .url = a->args->token_url, .headers = accept,
-                                 .header_count = 2, .form = form, .form_count = scope ? 4 : 3),
+                                 .header_count = 2, .form = form, .form_count = scope ? 4 : 3, .flags = TL_STRIKE),
                       &res);
     if (!rc)
         rc = read_token(a, &res);

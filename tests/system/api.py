@@ -664,6 +664,10 @@ def tokens():
     ok("tokens: one that cannot be had fails those that want it, and is told", shown == [] and w.statuses(ended.root) == {
         "failed": 3} and "answered 400: invalid_client" in w.one("SELECT error FROM runs WHERE status = 'failed' AND collector = "
                                                                  "'api' ORDER BY run_id DESC LIMIT 1"), ended)
+    s.answer = lambda path, query, headers, body: (400, {"X-Echo": SECRET}, {"error": f"{SECRET} is wrong", "you_sent": body})
+    ended, shown = many("echo", 1)
+    ok("tokens: who says the secret back is not quoted", "**" in w.one("SELECT error FROM runs WHERE status = 'failed' ORDER BY run_id "
+       "DESC LIMIT 1"), ended)
     none("tokens: none of it stands anywhere", leaks(w) + [str(f) for f in w.files() if b"t0k3n" in (w.lake / f).read_bytes()] +
          [str(f) for f in w.dir.glob("catalog.db*") if b"t0k3n" in f.read_bytes()])
     s.answer = fine
