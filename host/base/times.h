@@ -9,10 +9,10 @@
 
 #include "trotline.h"
 
-enum { TIME_TEXT = 32 };    /* room for time_text's answer */
+enum { TIME_TEXT = 32 };                        /* room for time_text's answer */
 #define TIME_MAX_US INT64_C(253402300799999999) /* the end of the year 9999 */
-int64_t time_now_us(void);  /* wall clock */
-int64_t time_mono_us(void); /* monotonic clock; only differences mean something */
+int64_t time_now_us(void);                      /* wall clock */
+int64_t time_mono_us(void);                     /* monotonic clock; only differences mean something */
 static inline int64_t time_seconds_us(int64_t s) {
     return s * 1000000;
 }

@@ -384,12 +384,15 @@ static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_diff = {
     "diff", "what changed between two crawls", diff_main,
     "[--items | --type NAME] [--exit-code] [-o FORMAT] NAME[@TIME] | ROOT ROOT",
-    "Compares the documents of two crawls, the earlier one first, by what was fetched. NAME: its last two, such as those\n"
-    "of a target; NAME@TIME: the last until then, and the last; or any two, by their roots or in the same words. TIME is\n"
+    "Compares the documents of two crawls, the earlier one first, by what was fetched. NAME: its last two, such as "
+    "those\n"
+    "of a target; NAME@TIME: the last until then, and the last; or any two, by their roots or in the same words. TIME "
+    "is\n"
     "as in 2026-11-30T06:00:00Z, or how long ago: 7d. Of a name, crawls that are over count.\n"
     "\n"
     "A document is known by its URL, or by collector and arguments when it has none; one that stands for an unchanged\n"
-    "earlier result counts as that. What answers 404 or 410 is not there: it was removed, or added when it comes back;\n"
+    "earlier result counts as that. What answers 404 or 410 is not there: it was removed, or added when it comes "
+    "back;\n"
     "other failures are changes. The roots' own documents are not compared.\n"
     "\n"
     "      --items            compare dataset items instead: known by collector, dataset, URL, and key or id of a "

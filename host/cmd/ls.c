@@ -13,7 +13,7 @@ static int say_if_none(struct cmd_open *o, const char *name, struct fail *why) {
     bool some = false;
     int rc = store_query(o->store, "SELECT 1 FROM crawls WHERE crawl = $1 LIMIT 1", &arg, 1, first, &some, why);
     if (!rc && !some)
-        log_closing("no crawl is named '%s'; trotline ls lists all", name);
+        log_ending(EXIT_DONE, "no crawl is named '%s'; trotline ls lists all", name);
     return rc;
 }
 

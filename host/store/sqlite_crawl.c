@@ -102,7 +102,8 @@ int store_import_crawl(struct store *s, struct store_crawl *c, struct fail *why)
 #define CRAWL_COLUMNS                                                                                                  \
     "SELECT c.root, r.run_id, c.target, c.scope, c.closed, c.stop_asked, c.started_us, c.finished_us, c.runs, "        \
     "c.failed, c.leashed, "                                                                                            \
-    "c.documents, c.bytes, c.turn_us, c.due_us, c.name, c.file_json, c.file_sha256, c.leash_json, c.context_json, c.reason "                \
+    "c.documents, c.bytes, c.turn_us, c.due_us, c.name, c.file_json, c.file_sha256, c.leash_json, c.context_json, "    \
+    "c.reason "                                                                                                        \
     "FROM crawl c JOIN run r ON r.key = c.root "
 
 /* Fills in what the statement found; texts are copied, so that no statement is left in the middle. */

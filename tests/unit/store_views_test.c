@@ -94,9 +94,8 @@ static void test_plans(void **state) {
                                            "EXPLAIN QUERY PLAN SELECT * FROM failures WHERE root_id = 'x'"};
     for (size_t i = 0; i < COUNT_OF(question); i++) {
         const char *plan = ask(w, question[i]);
-        static const char *const table[] = {"SCAN run", "SCAN r",        "SCAN p", "SCAN c",        "SCAN a\n",
-                                            "SCAN n",   "SCAN ancestor", "SCAN d", "SCAN document", "SCAN e",
-                                            "SCAN w",   "SCAN v"};
+        static const char *const table[] = {"SCAN run",      "SCAN r", "SCAN p",        "SCAN c", "SCAN a\n", "SCAN n",
+                                            "SCAN ancestor", "SCAN d", "SCAN document", "SCAN e", "SCAN w",   "SCAN v"};
         for (size_t k = 0; k < COUNT_OF(table); k++)
             if (strstr(plan, table[k]))
                 fail_msg("%s\n%s", question[i], plan);
