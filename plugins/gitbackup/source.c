@@ -52,6 +52,14 @@ static bool url_ok(const char *url, bool any) {
     return *host != '-' && (i == 4 || (*host && *host != '/')) && (!user || i == 3) && !strpbrk(url, "?#");
 }
 
+/* One of the web in its one form, which is what we fetch from and what git is then to ask; others as they are. */
+static const char *one_form(struct tl_run *run, const char *url) {
+    const char *form;
+    if (!url || strncasecmp(url, "http", 4) != 0)
+        return url;
+    return tl_url(run, url, url, &form) == TL_OK ? form : NULL;
+}
+
 static bool flag(struct tl_run *run, const struct tl_json *v, const char *pointer) {
     struct tl_json found;
     return value_at(run, v, pointer, &found) && found.type == TL_JSON_BOOL && found.raw.len == 4;
@@ -91,7 +99,7 @@ int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struc
         *why = "its name could not be the name of a file";
     else if (!r->owner || (!server && !source_name_ok(r->owner)))
         *why = "its owner's name could not be the name of a folder";
-    else if (!url_ok(r->clone_url, server != NULL))
+    else if (!url_ok(r->clone_url, server != NULL) || !(r->clone_url = one_form(run, r->clone_url)))
         *why = "its clone_url is no plain http or https URL";
     return *why ? TL_REFUSED : TL_OK;
 }
@@ -100,8 +108,9 @@ int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struc
 int source_of_url(struct tl_run *run, const char *url, struct repository *r, const char **why) {
     *r = (struct repository){.clone_url = url, .full_name = url};
     *why = "it is no URL that git can be given: https, http, git, ssh or file, without password, ? and #";
-    if (!url_ok(url, true))
+    if (!url_ok(url, true) || !(url = one_form(run, url)))
         return TL_REFUSED;
+    r->clone_url = url;
     const char *host = strstr(url, "://") + 3, *at = strchr(host, '@');
     size_t host_len = strcspn(host, "/");
     if (at && at < host + host_len) {

@@ -177,7 +177,7 @@ def git_stays():
         names.table["git.example"] = ["127.0.0.1"]
         asked.append(len(names.questions))
 
-    for where in (PUBLIC, SIX):
+    for where, url in ((PUBLIC, "HTTP://Git.EXAMPLE:80/r.git"), (SIX, "http://git.example/r.git")):
         asked = []
         names.table["git.example"] = [where]
         try:
@@ -187,7 +187,7 @@ def git_stays():
             continue
         here = GitServer(trapped, "127.0.0.1", 80)
         w = World(plugins=("gitbackup",), config=QUICK)
-        r = w.tl("run", w.crawl("git", {"collector": "gitbackup", "args": {"url": ["http://git.example/r.git"]}}, leash="{depth: 1}"))
+        r = w.tl("run", w.crawl("git", {"collector": "gitbackup", "args": {"url": [url]}}, leash="{depth: 1}"))
         bundles = [w.lake / p for p in w.files("backups") if p.endswith("/r.bundle")]
         heads = [subprocess.run(["git", "bundle", "list-heads", b], capture_output=True, text=True, check=True).stdout.splitlines() for b in bundles]
         eq(f"git, {where}: there is a copy of what is there", (r.code, [[x for x in h if not x.endswith("HEAD")] for h in heads]), (0, [refs]))
