@@ -298,6 +298,13 @@ static void check_options(struct doctor *d) {
     }
 }
 
+static bool has_secret(const struct config *c, const char *name) {
+    for (size_t i = 0; i < c->secret_count; i++)
+        if (strcmp(c->secret[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* Those of the installation's own folders; what is built in is sound. */
 static void check_apis(struct doctor *d) {
     const char *const *folder = d->open.config.apis;
@@ -310,8 +317,13 @@ static void check_apis(struct doctor *d) {
         config_apis(&d->open.config, apis); /* no collector wants them; they may be wrong all the same */
     for (size_t i = 0; i < apis->broken_count; i++)
         tell(d, "api", UNSOUND, EXIT_CONFIG, "%s", apis->broken[i].text);
-    for (size_t i = 0; i < apis->count; i++)
-        buf_printf(&names, "%s%s", i ? ", " : "", apis->api[i].name);
+    for (size_t i = 0; i < apis->count; i++) {
+        const struct config_api *api = &apis->api[i];
+        buf_printf(&names, "%s%s", i ? ", " : "", api->name);
+        if (api->secret && !has_secret(&d->open.config, api->secret))
+            tell(d, "api", NOTE, 0, "%s: trotline.yml has no secret %s: put it there, or name another in each line",
+                 api->name, api->secret);
+    }
     tell(d, "apis", SOUND, 0, "%s", names.data);
 }
 

@@ -3,6 +3,7 @@
 needs it and nobody else, and doctor tells each fault with its place."""
 import json
 import os
+import re
 
 from lib import Site, World, eq, main, none, ok
 
@@ -55,6 +56,9 @@ def one_api():
     (w.dir / "apis/rivers.yml").write_text(WRONG.replace("{qq}", "{q}"))
     r = w.tl("doctor")
     ok("once it is right, doctor is content", r.code == 0 and "good, rivers, crossref" in r.out, r)
+    (w.dir / "apis/good.yml").write_text(GOOD + "secret: {as: bearer, from: KEY}\n")
+    r = w.tl("doctor")
+    ok("a secret that is not there is noted", r.code == 0 and re.search(r"^api +note +good: .* no secret KEY", r.out, re.M), r)
 
 
 def names():
