@@ -161,8 +161,9 @@ struct reading {
 static int read_line(struct reading *r, struct tl_span line) {
     static const char version[] = "version https://git-lfs.github.com/spec/v1";
     if (r->left <= 0) {
-        const char *size = memrchr(line.ptr, ' ', line.len);
-        r->left = size ? strtoll(size + 1, NULL, 10) + 1 : 0;
+        const char *size = memrchr(line.ptr, ' ', line.len); /* or "OID missing" */
+        bool known = size && is_size((struct tl_span){size + 1, (size_t)(line.ptr + line.len - size - 1)});
+        r->left = known ? strtoll(size + 1, NULL, 10) + 1 : 0;
         r->at = 0;
         return TL_OK;
     }

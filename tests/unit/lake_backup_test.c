@@ -89,6 +89,29 @@ static void test_what_is_no_copy(void **state) {
         if (lake_backup_is_copy(wrong[i], NULL) ||
             (strncmp(wrong[i], "backups", 7) == 0 && lake_attachment_ok(wrong[i])))
             fail_msg("taken for a copy: %s", wrong[i]);
+#define OID "ab12345678901234567890123456789012345678901234567890123456789012"
+#define AT  "backups/shard=s/github.com/aa/bb/cc/dd/o/x/lfs/"
+    static const char *const no_objects[] = {AT "ab/12/" OID ".bundle",
+                                             AT "12/ab/" OID,
+                                             AT "ab/13/" OID,
+                                             AT "ab/12/x/" OID,
+                                             AT "ab/12/../12/" OID,
+                                             AT
+                                             "ab/12/AB12345678901234567890123456789012345678901234567890123456789012",
+                                             AT "ab/12/" OID "0",
+                                             AT OID,
+                                             "attachments/shard=s/github.com/aa/bb/cc/dd/o/x/lfs/ab/12/" OID};
+    AUTO_BUF struct buf object = BUF_INIT;
+    const struct lake_backup large = {"s", "github.com", "octocat", "x.zip", "object", 0};
+    lake_backup_object(&object, &large, OID);
+    assert_string_equal(object.data, "backups/shard=s/github.com/a6/65/81/57/octocat/x%2Ezip/lfs/ab/12/" OID);
+    assert_true(lake_backup_is_object(object.data) && lake_attachment_ok(object.data));
+    assert_false(lake_backup_is_copy(object.data, NULL));
+    for (size_t i = 0; i < COUNT_OF(no_objects); i++)
+        if (lake_backup_is_object(no_objects[i]))
+            fail_msg("taken for an object: %s", no_objects[i]);
+#undef OID
+#undef AT
     assert_false(lake_attachment_ok("attachments/../x"));
     assert_true(lake_attachment_ok("attachments/year=2026/x"));
 }
