@@ -1,6 +1,9 @@
 # System tests, in the order of their length.
 SYSTEM_TESTS += tests/system/abi.sh
 SYSTEM_TESTS += tests/system/api.py
+SYSTEM_TESTS += tests/system/api_hostile.py
+SYSTEM_TESTS += tests/system/api_pages.py
+SYSTEM_TESTS += tests/system/api_secrets.py
 SYSTEM_TESTS += tests/system/avro_readers.py
 SYSTEM_TESTS += tests/system/bad.py
 SYSTEM_TESTS += tests/system/cli.sh
@@ -53,6 +56,7 @@ SYSTEM_TESTS += tests/system/urls.py
 SYSTEM_TESTS += tests/system/verify.sh
 EXTRA_DIST += tests/system/lib.py
 EXTRA_DIST += tests/system/lib.sh
+EXTRA_DIST += tests/system/lib_api.py
 EXTRA_DIST += tests/system/lib_gitbackup.py
 EXTRA_DIST += tests/system/lib_tables.py
 EXTRA_DIST += tests/system/lib_targets.py
