@@ -110,6 +110,9 @@ static int refuse_syntax(struct build *b, const yaml_parser_t *p) {
         return refuse_offset(b, p->problem_offset, problem);
     if (p->error == YAML_SCANNER_ERROR && char_at(b->text, p->problem_mark.index) == '\t')
         return refuse_at(b, p->problem_mark, "a tab cannot stand here: indent with spaces");
+    if (strcmp(problem, "mapping values are not allowed in this context") == 0)
+        return refuse_at(b, p->problem_mark,
+                         "%s: a text with ': ' in it wants quotes, or this line is indented too far", problem);
     if (!p->context)
         return refuse_at(b, p->problem_mark, "%s", problem);
     if (p->context_mark.line == p->problem_mark.line)

@@ -352,6 +352,10 @@ static void target_problem(const char *text) {
     tell(listening, "target", UNSOUND, EXIT_CONFIG, "%s", text);
 }
 
+static void stray_target(const char *path) {
+    tell(listening, "target", NOTE, 0, "%s is left alone: files of targets end in .yml", path);
+}
+
 /* Files and those that were promoted; that their lines fit the collectors, too. */
 static void check_targets(struct doctor *d) {
     struct targets t = {0};
@@ -361,8 +365,10 @@ static void check_targets(struct doctor *d) {
     if (rc)
         tell(d, "targets", UNSOUND, EXIT_CONFIG, "%s", why.text);
     for (size_t i = 0; i < t.count && !rc; i++)
-        if (crawl_check(&t.entry[i].t.crawl, &d->open.config, &d->open.plugins, &why))
+        if (crawl_check(&t.entry[i].t.crawl, &d->open.config, &d->open.plugins, &why) ||
+            crawl_check_secrets(&t.entry[i].t.crawl, &d->open.config, &d->open.plugins, &why))
             tell(d, "target", UNSOUND, why.exit_code ? why.exit_code : EXIT_CONFIG, "%s", why.text);
+    targets_strays(&d->open.config, stray_target);
     if (!rc && t.count)
         tell(d, "targets", SOUND, 0, "%zu of them", t.count);
     targets_free(&t);

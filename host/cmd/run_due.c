@@ -4,6 +4,7 @@
  * when its lock is held (run.c), so that two calls at once never do the same. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -162,8 +163,35 @@ static void say(struct dueing *d) {
                (long long)(d->done + d->failed), (long long)d->targets, (long long)d->done, more.data ? more.data : "");
 }
 
+/* No folder of targets and no catalog with promotions: most likely cron is in another folder than one thinks, and
+ * would watch nothing for ever without a word. Nothing is made there. */
+static int somewhere(const struct cmd_globals *g) {
+    struct cmd_open o = {0};
+    AUTO_BUF struct buf folder = BUF_INIT;
+    struct fail why = FAIL_INIT;
+    int code = cmd_open(&o, g, 0, NULL, 0);
+    if (!code) {
+        targets_folder(&o.config, &folder);
+        bool there =
+            strstr(o.config.catalog, "://") || access(o.config.catalog, F_OK) == 0 || access(folder.data, F_OK) == 0;
+        if (!there) {
+            fail_exit(
+                &why, TL_INVALID, EXIT_CONFIG,
+                "nothing is watched: there is neither a folder %s nor a catalog %s with promotions; write a first "
+                "file ID.yml into that folder, or name the configuration with --config",
+                folder.data, o.config.catalog);
+            code = cmd_fail(&why, EXIT_CONFIG);
+        }
+    }
+    cmd_close(&o);
+    return code;
+}
+
 int run_due(const struct cmd_globals *g, const struct run_options *o, int64_t now_us) {
     struct dueing d = {.g = g, .o = o, .given_us = now_us, .begun_us = time_mono_us(), .next_us = INT64_MAX};
+    int code = somewhere(g);
+    if (code)
+        return code;
     react(&d);
     for (bool more = true; more;) {
         more = step(&d, o->timeout_us ? o->timeout_us - (time_mono_us() - d.begun_us) : 0);

@@ -23,13 +23,16 @@ struct history {
     char root[2][UUID_TEXT]; /* of the newest crawls that are over */
     char status[24];
     int64_t crawls, documents, over;
+    int64_t failed; /* of the newest */
 };
 
 static int each_crawl(void *ctx, const struct store_row *row) {
     struct history *h = ctx;
     const struct tl_span status = row->value[1].text;
-    if (!h->crawls)
+    if (!h->crawls) {
         snprintf(h->status, sizeof h->status, "%.*s", (int)status.len, status.ptr);
+        h->failed = row->value[3].number;
+    }
     h->crawls++;
     h->documents += row->value[2].number;
     if (!span_eq(status, "open") && h->over < 2)
@@ -90,7 +93,8 @@ static int put_target(struct cmd_open *o, const struct options *x, const struct 
     int rc = targets_due(o->store, e, x->now_us, &due);
     if (rc)
         return fail_set(why, rc, "cannot ask the catalog when '%s' is due", e->t.crawl.name);
-    rc = store_query(o->store, "SELECT root_id, status, documents FROM crawls WHERE crawl = $1 ORDER BY root_id DESC",
+    rc = store_query(o->store,
+                     "SELECT root_id, status, documents, failed FROM crawls WHERE crawl = $1 ORDER BY root_id DESC",
                      &name, 1, each_crawl, &h, why);
     if (rc)
         return rc;
@@ -102,6 +106,7 @@ static int put_target(struct cmd_open *o, const struct options *x, const struct 
     json_member_int(w, "lines", (int64_t)e->t.crawl.line_count);
     put_time(w, "last_run", due.last_us);
     json_member_string(w, "status", h.crawls ? h.status : "never");
+    h.crawls ? json_member_int(w, "failed", h.failed) : json_member_null(w, "failed");
     put_time(w, "next_due", due.next_us);
     json_member_bool(w, "due", targets_is_due(&due, x->now_us));
     json_member_int(w, "crawls", h.crawls);
@@ -119,13 +124,15 @@ static int list(struct cmd_open *o, const struct options *x, const struct target
     static const char shown[] =
         "SELECT value->>'id' AS id, value->>'name' AS name, value->>'every' AS every, substr(value->>'last_run', 1, "
         "19) "
-        "AS last_run, value->>'status' AS status, CASE WHEN value->>'due' THEN 'now' ELSE substr(value->>'next_due', "
+        "AS last_run, value->>'status' AS status, value->>'failed' AS failed, CASE WHEN value->>'due' THEN 'now' ELSE "
+        "substr(value->>'next_due', "
         "1, "
         "19) END AS next_due, value->>'crawls' AS crawls, value->>'documents' AS documents, value->>'drift' AS drift, "
         "value->>'promoted_from' AS promoted_from FROM json_each($1)";
     static const char whole[] =
         "SELECT value->>'id' AS id, value->>'name' AS name, value->>'kinds' AS kinds, value->>'every' AS every, "
-        "value->>'lines' AS lines, value->>'last_run' AS last_run, value->>'status' AS status, value->>'next_due' AS "
+        "value->>'lines' AS lines, value->>'last_run' AS last_run, value->>'status' AS status, value->>'failed' AS "
+        "failed, value->>'next_due' AS "
         "next_due, value->>'due' AS due, value->>'crawls' AS crawls, value->>'documents' AS documents, value->>'added' "
         "AS "
         "added, value->>'removed' AS removed, value->>'changed' AS changed, value->>'root_id' AS root_id, "
@@ -147,8 +154,14 @@ static int list(struct cmd_open *o, const struct options *x, const struct target
     if (!cmd_flush(stdout))
         return EXIT_DISK;
     int code = t->broken ? EXIT_CONFIG : EXIT_DONE;
-    log_ending(code, "%zu target%s%s", t->count, t->count == 1 ? "" : "s",
-               t->broken ? "; some files are none (see above)" : "");
+    AUTO_BUF struct buf first = BUF_INIT;
+    if (!t->count && !t->broken) {
+        buf_text(&first, "; a first one is a file ID.yml in ");
+        targets_folder(&o->config, &first);
+        buf_text(&first, ", or made by: trotline promote URL");
+    }
+    log_ending(code, "%zu target%s%s%s", t->count, t->count == 1 ? "" : "s",
+               t->broken ? "; some files are none (see above)" : "", first.len ? first.data : "");
     return code;
 }
 
@@ -232,9 +245,10 @@ static int words(struct cmd_open *o, const struct cmd_globals *g, const struct o
     bool removing = argc == 2 && strcmp(argv[0], "rm") == 0, showing = argc == 2 && strcmp(argv[0], "show") == 0;
     int code = cmd_open(o, g, 0, NULL, 0);
     if (argc && !removing && !showing)
-        return cmd_usage(
-            "targets", "after targets stands nothing, `show ID`, `rm ID`, `history ID` or `shared [ID [ID]]`, not '%s'",
-            argv[0]);
+        return cmd_usage("targets",
+                         "after targets stands nothing, --candidates, `show ID`, `rm ID`, `history ID` or `shared [ID "
+                         "[ID]]`, not '%s'",
+                         argv[0]);
     if (code)
         return code;
     bool there = strstr(o->config.catalog, "://") || access(o->config.catalog, F_OK) == 0;
@@ -288,8 +302,8 @@ const struct command cmd_targets = {
     "targets", "what is watched, when it is due, and what turned up", targets_main,
     "[-o FORMAT] [--candidates [--all] [-n N] | show ID | rm ID | history ID [-n N] | shared [ID [ID]] [-n N]]",
     "Lists the targets of the folder targets (ID.yml, trotline-targets(5)) and those that were promoted: the last run\n"
-    "and how it ended, when the next is due, crawls, documents, and the drift between the last two crawls: documents\n"
-    "added, removed, changed. `trotline run --due` carries out what is due.\n"
+    "and how it ended, how many of its runs failed, when the next is due, crawls, documents, and the drift between\n"
+    "the last two crawls: documents added, removed, changed. `trotline run --due` carries out what is due.\n"
     "\n"
     "      --candidates      what was found on the way: hosts, URLs, URNs or names, with score, where and when they\n"
     "                        were seen first, and in how many targets; looks at new documents first\n"

@@ -39,8 +39,11 @@ static const struct tl_secret *secret_of(struct fill *f, const char *name) {
 }
 
 static int no_secret(struct fill *f, const char *argument, const char *name) {
-    return fail_exit(f->why, TL_INVALID, EXIT_CONFIG,
-                     "argument %s: there is no secret \"%.64s\" in the configuration that can be read", argument, name);
+    return fail_exit(
+        f->why, TL_INVALID, EXIT_CONFIG,
+        "argument %s: there is no secret \"%.64s\" in the configuration that can be read: trotline.yml names "
+        "them below 'secrets', and trotline doctor tells which cannot be read",
+        argument, name);
 }
 
 static int put_list(struct fill *f, const struct tl_option *o, const struct tl_json *v, char *at) {

@@ -122,14 +122,34 @@ static int add_promoted(void *ctx, const struct store_promotion *p) {
     return TL_OK;
 }
 
+void targets_folder(const struct config *c, struct buf *out) {
+    if (c->targets.folder)
+        buf_text(out, c->targets.folder);
+    else
+        buf_printf(out, "%s/targets", c->folder[1] ? c->folder : "");
+}
+
+void targets_strays(const struct config *c, void (*tell)(const char *path)) {
+    AUTO_BUF struct buf folder = BUF_INIT;
+    targets_folder(c, &folder);
+    DIR *d = opendir(folder.data);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        AUTO_BUF struct buf path = BUF_INIT;
+        if (e->d_name[0] == '.' || n <= 5 || strcmp(e->d_name + n - 5, ".yaml") != 0)
+            continue;
+        buf_printf(&path, "%s/%s", folder.data, e->d_name);
+        tell(path.data);
+    }
+    if (d)
+        closedir(d);
+}
+
 int targets_load(const struct config *c, struct store *s, void (*problem)(const char *text), struct targets *out,
                  struct fail *why) {
     AUTO_BUF struct buf folder = BUF_INIT;
     *out = (struct targets){0};
-    if (c->targets.folder)
-        buf_text(&folder, c->targets.folder);
-    else
-        buf_printf(&folder, "%s/targets", c->folder[1] ? c->folder : "");
+    targets_folder(c, &folder);
     struct adding x = {out, problem};
     int rc = read_folder(folder.data, c->targets.folder != NULL, problem, out, why);
     if (!rc && s)

@@ -28,6 +28,9 @@ struct targets {
 int targets_load(const struct config *c, struct store *s, void (*problem)(const char *text), struct targets *out,
                  struct fail *why);
 void targets_free(struct targets *t);
+void targets_folder(const struct config *c, struct buf *out); /* where files of targets are, or would be */
+/* Files in it that were meant to be targets by all appearance, but end in .yaml. */
+void targets_strays(const struct config *c, void (*tell)(const char *path));
 bool targets_is_id(const char *text); /* letters, digits, '.', '_', '-'; at most 64 */
 const struct targets_entry *targets_find(const struct targets *t, const char *id); /* or NULL */
 

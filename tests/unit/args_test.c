@@ -348,7 +348,10 @@ static void fill_refuses(void **state) {
     assert_int_equal(
         args_fill(table, sizeof(struct typed), span_of("{\"token\":\"other\"}"), &arena, &secrets, &out, &why),
         TL_INVALID);
-    assert_string_equal(why.text, "argument token: there is no secret \"other\" in the configuration that can be read");
+    assert_string_equal(
+        why.text,
+        "argument token: there is no secret \"other\" in the configuration that can be read: trotline.yml names "
+        "them below 'secrets', and trotline doctor tells which cannot be read");
     assert_int_equal(
         args_fill(table, sizeof(struct typed), span_of("{\"token\":\"github\"}"), &arena, NULL, &out, &why),
         TL_INVALID);
