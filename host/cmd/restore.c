@@ -33,7 +33,7 @@ static int restore_main(int argc, char **argv, const struct cmd_globals *g) {
                              optarg);
     }
     if (argc - optind != 2 || !*argv[optind + 1])
-        return cmd_usage("restore", "it takes a repository, [github.com/]LOGIN/REPOSITORY, and a folder to make");
+        return cmd_usage("restore", "it takes a repository, [SERVER/]OWNER/REPOSITORY, and a folder to make");
     r.name = argv[optind];
     r.dir = argv[optind + 1];
     int code = cmd_open(&open, g, CMD_LAKE_READ, NULL, 0);

@@ -120,38 +120,79 @@ static int remote_holders(struct track *t, struct buf *out, struct fail *why) {
     return rc;
 }
 
+/* The names of folders of the lake, as people write them. */
+#define PLAIN(what) "replace(replace(" what ", '%3A', ':'), '%2F', '/')"
 #define ALL                                                                                                            \
     "WITH held(name, owner, until_at) AS (SELECT name, owner, until_at FROM locks WHERE until_at > $2 UNION ALL "      \
     "SELECT value ->> 'name', value ->> 'owner', value ->> 'until_at' FROM json_each($1)), "                           \
-    "kept(name, repositories, updated_at) AS (SELECT lower(server || '/' || owner), count(DISTINCT CASE WHEN kind = "  \
-    "'bundle' THEN name END), max(at) FROM backups GROUP BY 1), "                                                      \
-    "every(name) AS (SELECT name FROM tracked UNION SELECT name FROM kept) "                                           \
-    "SELECT e.name, t.completed_at, k.repositories, k.updated_at, h.owner, h.until_at, t.error FROM every e LEFT "     \
-    "JOIN "                                                                                                            \
-    "tracked t ON t.name = e.name LEFT JOIN kept k ON k.name = e.name LEFT JOIN held h ON h.name = e.name ORDER BY 1"
+    "kept(name, repositories, updated_at) AS (SELECT lower(" PLAIN(                                                    \
+        "server || '/' || owner") "), count(DISTINCT CASE WHEN kind = "                                                \
+                                  "'bundle' THEN name END), max(at) FROM backups GROUP BY 1), "                        \
+                                  "every(name) AS (SELECT name FROM tracked UNION SELECT name FROM kept) "             \
+                                  "SELECT e.name, t.completed_at, k.repositories, k.updated_at, h.owner, h.until_at, " \
+                                  "t.error FROM every e LEFT "                                                         \
+                                  "JOIN "                                                                              \
+                                  "tracked t ON t.name = e.name LEFT JOIN kept k ON k.name = e.name LEFT JOIN held h " \
+                                  "ON h.name = e.name ORDER BY 1"
 #define ONE                                                                                                            \
-    "SELECT server || '/' || owner || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at END) AS "       \
-    "updated_at, count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, sum(bytes) AS bytes, "                         \
-    "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT r.error FROM backups l JOIN runs "  \
-    "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND l.name = b.name AND l.kind = "       \
-    "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM backups b WHERE kind <> 'json' AND "            \
-    "(lower(server || '/' || owner) = $1 OR lower(server || '/' || owner || '/' || name) = $1) "                       \
-    "GROUP BY server, owner, name ORDER BY 1"
+    "SELECT " PLAIN(                                                                                                   \
+        "server || '/' || owner") " || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at "              \
+                                  "END) AS updated_at, count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, "        \
+                                  "sum(bytes) AS bytes, "                                                              \
+                                  "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT "     \
+                                  "r.error FROM backups l JOIN runs "                                                  \
+                                  "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND "      \
+                                  "l.name = b.name AND l.kind = "                                                      \
+                                  "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM backups b WHERE " \
+                                  "kind <> 'json' AND "                                                                \
+                                  "(lower(" PLAIN("server || '/' || owner") ") IN ($1, $2) OR lower(" PLAIN(           \
+                                      "server || '/' || owner") " || '/' || name) IN ($1, $2) OR lower(" PLAIN("owne"  \
+                                                                                                               "r") ") = $2) GROUP BY server, owner, name ORDER BY 1"
 
+static int each_given(void *ctx, const struct store_row *row) {
+    (void)row;
+    ++*(int64_t *)ctx;
+    return 1;
+}
+
+/* Of a name that has no rows: is it unknown, or just without copies yet? */
+static void say_none(struct track *t, const char *given, const char *name) {
+    struct fail why = FAIL_INIT;
+    const struct store_value one = store_text(name);
+    int64_t tracked = 0;
+    if (t->format != CMD_TABLE ||
+        store_query(t->open.store, "SELECT 1 FROM tracked WHERE name = $1", &one, 1, each_given, &tracked, &why))
+        return;
+    log_ending(EXIT_DONE,
+               tracked ? "'%.200s' is tracked, and nothing of it has been backed up yet"
+                       : "nothing is tracked or backed up as '%.200s'; trotline track status lists what is",
+               given);
+}
+
+/* What has backups may be of any server, and is not only what one may track. */
 static int status(struct track *t, const char *given) {
     struct fail why = FAIL_INIT;
-    AUTO_BUF struct buf name = BUF_INIT, held = BUF_INIT;
+    AUTO_BUF struct buf name = BUF_INIT, small = BUF_INIT, held = BUF_INIT;
     char now[TIME_TEXT];
-    if (given && tracker_name(given, &name))
+    if (given && !*given)
         return bad_name(given);
+    for (const char *c = given; c && *c; c++)
+        buf_char(&small, *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c);
+    if (given && tracker_name(given, &name))
+        buf_text(&name, small.data);
     int rc = given ? TL_OK : remote_holders(t, &held, &why);
-    const struct store_value one = store_text(name.data);
+    const struct store_value one[] = {store_text(name.data), store_text(small.data)};
     const struct store_value all[] = {store_text(held.data), store_text(time_text(time_now_us(), now))};
+    int64_t rows = 0;
     if (!rc)
-        rc = given ? cmd_rows(t->open.store, t->format, stdout, ONE, &one, 1, &why)
+        rc = given ? cmd_rows(t->open.store, t->format, stdout, ONE, one, 2, &why)
                    : cmd_rows(t->open.store, t->format, stdout, ALL, all, 2, &why);
+    if (!rc && given)
+        rc = store_query(t->open.store, ONE " LIMIT 1", one, 2, each_given, &rows, &why);
     if (rc)
         return cmd_fail(&why, EXIT_INTERNAL);
+    if (given && !rows)
+        say_none(t, given, name.data);
     return cmd_flush(stdout) ? EXIT_DONE : EXIT_DISK;
 }
 
@@ -174,7 +215,11 @@ static int carry_out(struct track *t, const struct cmd_globals *g, int argc, cha
                          : verbs[v].most == 1 ? "one name"
                                               : "names");
     bool records = v == 0 || v == 3;
-    int code = cmd_open(&t->open, g, CMD_STORE_WRITE | (records ? CMD_LAKE_WRITE : 0), NULL, 0);
+    int code = cmd_open(&t->open, g, 0, NULL, 0);
+    bool looks = v == 4 && !code && strcmp(t->open.config.tracked_backend, "catalog") == 0; /* and makes nothing */
+    if (!code)
+        code =
+            cmd_open(&t->open, g, (looks ? CMD_STORE_READ : CMD_STORE_WRITE) | (records ? CMD_LAKE_WRITE : 0), NULL, 0);
     if (code)
         return code;
     if (tracker_open(&t->open.config, t->open.store, t->open.lake, &t->tracker, &why))
@@ -236,6 +281,7 @@ const struct command cmd_track = {
     "  renew NAME             makes its lock last for another --ttl; to be done before half of it is over\n"
     "  complete NAME          it is done, or with --error it failed; its lock is free again\n"
     "  status [NAME]          what is tracked, when it was completed, who has it; of a login, its repositories\n"
+    "                         (SERVER/OWNER for those of another server)\n"
     "\n"
     "A lock ends by itself when its holder dies. renew and complete end with 1 when --token is no longer its own.\n"
     "\n"

@@ -32,7 +32,8 @@ struct source {
     char *server, *owner, *name;
     struct buf copies; /* below the lake: the folder of its copies */
     char date[LAKE_BACKUP_DATE];
-    bool manifest; /* there is one of that date; else only a bundle */
+    char oldest[LAKE_BACKUP_DATE]; /* of the copies that are too late, if there is none early enough */
+    bool manifest;                 /* there is one of that date; else only a bundle */
     struct buf text;
     struct fail *why;
 };
@@ -40,13 +41,15 @@ struct source {
 /* ---- names */
 
 static int bad_name(struct source *s) {
-    return fail_exit(s->why, TL_INVALID, EXIT_USAGE, "'%.200s' names no repository: [github.com/]LOGIN/REPOSITORY",
+    return fail_exit(s->why, TL_INVALID, EXIT_USAGE,
+                     "'%.200s' names no repository: [SERVER/]OWNER/REPOSITORY, as in acme/rocket or "
+                     "git.example.org/tools/knife",
                      s->r->name);
 }
 
 static int split(struct source *s) {
     const char *name = s->r->name, *last = strrchr(name, '/'), *first = strchr(name, '/');
-    if (!last || last == name || !last[1])
+    if (!last || last == name || !last[1] || strstr(name, "://"))
         return bad_name(s);
     bool server = first != last;
     if (server && first == name)
@@ -85,9 +88,14 @@ static bool newest_in(struct source *s, const char *folder, char date[LAKE_BACKU
         for (size_t i = 0; i < names.count; i++) { /* in the order of their dates */
             int64_t at;
             const char *kind = pass ? ".bundle" : ".refs";
-            if (names.folder[i] || lake_backup_time(span_of(names.name[i]), &at) || at > s->r->at_us ||
+            if (names.folder[i] || lake_backup_time(span_of(names.name[i]), &at) ||
                 strcmp(names.name[i] + LAKE_BACKUP_DATE - 1, kind) != 0)
                 continue;
+            if (at > s->r->at_us) {
+                if (!s->oldest[0] || strncmp(names.name[i], s->oldest, LAKE_BACKUP_DATE - 1) < 0)
+                    memcpy(s->oldest, names.name[i], LAKE_BACKUP_DATE - 1);
+                continue;
+            }
             memcpy(date, names.name[i], LAKE_BACKUP_DATE - 1);
             date[LAKE_BACKUP_DATE - 1] = '\0';
             found = true;
@@ -95,6 +103,49 @@ static bool newest_in(struct source *s, const char *folder, char date[LAKE_BACKU
         }
     lake_names_free(&names);
     return found;
+}
+
+/* Servers other than the one that was named, or meant, which have an owner and a repository of these names. */
+static void find_elsewhere(struct source *s, struct lake_names *shards, struct buf *out) {
+    for (size_t i = 0; i < shards->count; i++) {
+        struct lake_names servers;
+        AUTO_BUF struct buf shard = BUF_INIT;
+        buf_printf(&shard, LAKE_BACKUPS "/%s", shards->name[i]);
+        AUTO_CLOSE int fd = openat(s->l->fd, shard.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 || lake_list(fd, &servers))
+            continue;
+        for (size_t k = 0; k < servers.count && out->len < 300; k++) {
+            AUTO_BUF struct buf path = BUF_INIT, name = BUF_INIT;
+            AUTO_FREE char *server = mem_text(servers.name[k]);
+            const struct lake_backup b = {
+                .shard = shards->name[i] + 6, .server = "server", .owner = s->owner, .name = s->name};
+            lake_backup_copies(&path, &b);
+            const char *below = strstr(path.data, "/server/");
+            buf_printf(&name, "%s/%s%s", shard.data, server, below + strlen("/server"));
+            char *port = strstr(server, "%3A");
+            if (port)
+                memmove(port + 1, port + 3, strlen(port + 3) + 1), *port = ':';
+            if (below && servers.folder[k] && faccessat(s->l->fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+                strncmp(shards->name[i], "shard=", 6) == 0)
+                buf_printf(out, "%s%s/%s/%s", out->len ? ", " : "", server, s->owner, s->name);
+        }
+        lake_names_free(&servers);
+    }
+}
+
+static int not_found(struct source *s, struct lake_names *shards) {
+    AUTO_BUF struct buf other = BUF_INIT;
+    if (s->oldest[0])
+        return fail_exit(s->why, TL_NOTFOUND, EXIT_USAGE,
+                         "the lake %.300s has no copy of %s/%s/%s that old: the oldest is of %s, give that --at or a "
+                         "later one",
+                         lake_path(s->l), s->server, s->owner, s->name, s->oldest);
+    find_elsewhere(s, shards, &other);
+    return fail_exit(s->why, TL_NOTFOUND, EXIT_USAGE,
+                     "the lake %.300s has no copy of %s/%s/%s%s%s; `trotline track "
+                     "status [SERVER/]OWNER` lists what it has",
+                     lake_path(s->l), s->server, s->owner, s->name, other.len ? ", but one of " : "",
+                     other.len ? other.data : "");
 }
 
 /* Shards may have been cut otherwise since: all are looked into, the newest copy counts. */
@@ -125,12 +176,9 @@ static int find(struct source *s) {
         memcpy(s->date, date, sizeof date);
         s->manifest = manifest;
     }
+    int rc = s->copies.len ? TL_OK : not_found(s, &shards);
     lake_names_free(&shards);
-    return s->copies.len ? TL_OK
-                         : fail_exit(s->why, TL_NOTFOUND, EXIT_USAGE,
-                                     "the lake %.300s has no copy of %s/%s/%s that old; `trotline track status LOGIN` "
-                                     "lists what it has",
-                                     lake_path(s->l), s->server, s->owner, s->name);
+    return rc;
 }
 
 /* ---- git */
@@ -298,6 +346,12 @@ static int build(struct source *s, const struct plan *p, const char *folder) {
     const char *const check[] = {"git",           "-C", folder, "fsck", "--connectivity-only", "--no-dangling",
                                  "--no-progress", NULL};
     const struct tl_span nothing = {"", 0};
+    if (mkdir(folder, 0777) && errno != ENOENT && errno != EEXIST) { /* else git makes it, and those above */
+        int reason = errno;
+        fail_errno(s->why, TL_FAILED, "cannot make the folder %.300s", folder);
+        s->why->exit_code = reason == ENOTDIR || reason == ENAMETOOLONG ? EXIT_USAGE : EXIT_DISK;
+        return TL_FAILED;
+    }
     int rc = git(s, "make a repository", init, nothing);
     for (size_t i = p->count; i > 0 && !rc; i--)
         rc = unbundle(s, folder, p->date[i - 1], !s->manifest);
@@ -327,7 +381,7 @@ static bool is_empty(int fd) {
 static bool is_free(const char *dir) {
     struct stat st;
     if (lstat(dir, &st) < 0)
-        return errno == ENOENT;
+        return errno == ENOENT || errno == ENOTDIR; /* which making it tells */
     AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && is_empty(fd);
 }

@@ -112,6 +112,8 @@ static int collect(void *self, struct tl_run *run, const void *given) {
     int rc = read_keep(run, &a);
     if (rc)
         return rc;
+    if (a.full_every < 1)
+        return tl_fail(run, TL_INVALID, "argument full_every: it is 1 (each copy is a full one) or more");
     if (a.repo && *a.repo && strcmp(a.repo, "null") != 0)
         return one(run, &a);
     if (a.url.count)
