@@ -151,7 +151,8 @@ static int take_cause(void *ctx, const struct store_row *row) {
     return 1;
 }
 
-/* Why the first line that did not succeed did not, else what --fail-on says of the rest; empty: all is well. */
+/* Why the first line, or part of one, that did not succeed did not, else what --fail-on says of the rest; empty: all is
+ * well. */
 static void find_cause(const struct running *r, struct buf *out) {
     const struct store_value root = store_text(r->root_id);
     AUTO_BUF struct buf cause = BUF_INIT;
@@ -164,6 +165,12 @@ static void find_cause(const struct running *r, struct buf *out) {
             r->open.store,
             "SELECT collector, url, 'the leash refused it (' || reason || ')' FROM leashed WHERE parent_id = $1 "
             "LIMIT 1",
+            &root, 1, take_cause, &cause, NULL);
+    if (!cause.len && r->sum.parts_failed)
+        store_query(
+            r->open.store,
+            "SELECT collector, url, coalesce(error, reason, status) FROM runs WHERE root_id = $1 AND edge = 'page' "
+            "AND line AND status IN ('failed', 'crashed', 'partial') ORDER BY run_id LIMIT 1",
             &root, 1, take_cause, &cause, NULL);
     if (!cause.len && r->o->fail_on == FAIL_ON_PERCENT)
         buf_printf(&cause, "more than %g%% of the runs failed (--fail-on)", r->o->percent);

@@ -141,6 +141,22 @@ static int children(struct show *s, struct fail *why) {
     return rc;
 }
 
+/* Of a root: what failed anywhere below it, the answer to the last line of its crawl. */
+static int failures(struct show *s, struct fail *why) {
+    const struct store_value id = store_text(s->id), most = store_int(s->most);
+    int64_t count = 0;
+    int rc = store_query(s->store, "SELECT count(*) FROM failures WHERE root_id = $1", &id, 1, each_count, &count, why);
+    if (!rc)
+        rc = ask_list(s, "failures", "failure",
+                      "SELECT run_id, collector, url, error FROM failures WHERE root_id = $1 ORDER BY run_id LIMIT $2",
+                      s->id, &most, why);
+    if (!rc && !s->json && (int64_t)s->rows < count) {
+        put_label(s, "failure");
+        buf_printf(&s->out, "... and %lld more (--all names them)\n", (long long)count - (int64_t)s->rows);
+    }
+    return rc;
+}
+
 static int parts(struct show *s, struct fail *why) {
     const struct store_value id = store_text(s->id);
     int rc = ask_one(s, "run", "SELECT * FROM runs WHERE run_id = $1", why);
@@ -163,6 +179,8 @@ static int parts(struct show *s, struct fail *why) {
                       s->id, NULL, why);
     if (!rc)
         rc = children(s, why);
+    if (!rc && s->is_root)
+        rc = failures(s, why);
     if (!rc)
         rc = ask_list(s, "leashed", "leashed",
                       "SELECT reason, times, collector, url, at FROM leashed WHERE root_id = $1 AND parent_id = $2 "
@@ -234,10 +252,11 @@ static int show_main(int argc, char **argv, const struct cmd_globals *g) {
 const struct command cmd_show = {
     "show", "show one run, with its parent and children", show_main, "[--all] [-o FORMAT] ID",
     "Shows all that is known about one run: where it came from, how it ended, its document and datasets, its\n"
-    "children, what the leash refused it; of a root, the crawl's facts as well. ID is a run's or a result's,\n"
+    "children, what the leash refused it; of a root, the crawl's facts and its failures as well. ID is a run's or a "
+    "result's,\n"
     "whole or as far as it is unique.\n"
     "\n"
-    "  -a, --all              name all children, not only the first 50\n"
+    "  -a, --all              name all children and failures, not only the first 50\n"
     "  -o, --output FORMAT    table (default: one fact a line), json\n"
     "\n"
     "Examples:\n"
