@@ -38,6 +38,7 @@ SYSTEM_TESTS += tests/system/hostile.py
 SYSTEM_TESTS += tests/system/install.sh
 SYSTEM_TESTS += tests/system/leash.py
 SYSTEM_TESTS += tests/system/network.py
+SYSTEM_TESTS += tests/system/newcomer.py
 SYSTEM_TESTS += tests/system/parquet_readers.py
 SYSTEM_TESTS += tests/system/probe.sh
 SYSTEM_TESTS += tests/system/queries.sh
