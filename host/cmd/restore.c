@@ -6,12 +6,15 @@
 #include "cmd/commands.h"
 #include "cmd/print.h"
 #include "engine/restore.h"
+#include "lake/lake_backup.h"
 
-/* A time, or a day, which means its end. */
+/* A time, also as names of copies have it, or a day, which means its end. */
 static int read_time(const char *text, int64_t *us) {
     char whole[40];
     if (time_parse(span_of(text), us) == TL_OK)
         return TL_OK;
+    if (strlen(text) == LAKE_BACKUP_DATE - 1)
+        return lake_backup_time(span_of(text), us);
     if (strlen(text) != 10)
         return TL_INVALID;
     snprintf(whole, sizeof whole, "%sT23:59:59.999999Z", text);

@@ -245,8 +245,8 @@ int targets_react(const struct config *c, struct store *s, struct lake *l, const
             if (answer == TL_OK)
                 told(id.data, w->text, w->p.reaction);
             else if (answer != TL_REFUSED) {
-                rc = answer;
-                *why = reason;
+                rc = fail_exit(why, answer, reason.exit_code, "the reaction '%s' cannot promote '%.200s': %s",
+                               w->p.reaction, w->text, reason.text);
             }
         }
     }

@@ -88,6 +88,8 @@ def repositories():
     ok("restore: misspelt", r.code == 2 and "that old" not in r.err and "track status" in r.err, r)
     r, _ = f.restore(owner + "/knife", "--at", "2001-01-01")
     ok("restore: before the first copy", r.code == 2 and re.search(r"that old: the oldest is of 20\d\d-", r.err), r)
+    oldest = re.search(r"is of (\S+),", r.err)[1]
+    eq("restore: and that is a time that it takes", f.restore(owner + "/knife", "--at", oldest)[0].code, 0)
     r, _ = f.restore(urls[0])
     ok("restore: a URL is no name", r.code == 2 and "[SERVER/]OWNER/REPOSITORY" in r.err, r)
     (f.w.dir / "file").write_text("")
