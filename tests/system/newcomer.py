@@ -35,6 +35,23 @@ def told_once():
     ok("and how to mend it", "wants quotes" in r.err, r.err)
 
 
+def file_of_one():
+    """What a promoted target becomes in a file, as trotline-targets(5) says."""
+    w = World()
+    w.tl("promote", "https://example.org/", "--as", "found")
+    folder = w.dir / "targets"
+    folder.mkdir()
+    (folder / "found.yml").write_text("")  # as the shell does before the program begins
+    r = w.tl("targets", "show", "found")
+    eq("the file that it goes to is not complained of", (r.code, r.err, r.out.startswith('id: "found"')), (0, "", True))
+    (folder / "found.yml").write_text(r.out)
+    r = w.tl("targets", "-o", "jsonl")
+    eq("and it is a target", (r.code, [x["file"] for x in r.lines()]), (0, [f"{folder}/found.yml"]))
+    (folder / "other.yml").write_text("id: other\n")
+    r = w.tl("targets", "show", "other")
+    ok("one that is not found may be in a file that is wrong", r.code == 2 and "other.yml:1:1" in r.err, r)
+
+
 def doctors():
     w = World(plugins=("http", "gitbackup"))
     target(w, "good", "http://127.0.0.1:1/")
@@ -100,4 +117,4 @@ def repositories():
     f.close()
 
 
-main(nowhere, told_once, doctors, one_of_many, repositories)
+main(nowhere, told_once, file_of_one, doctors, one_of_many, repositories)
