@@ -179,8 +179,11 @@ const char *api_explained(struct api *a, int status) {
 static int refused(struct api *a, const struct tl_response *res) {
     a->gone = res->status == 400 || res->status == 404 || res->status == 410 || res->status == 422;
     const char *pointer = api_says(a, "/error"), *said = pointer ? tl_json_get(a->run, res->body, pointer) : NULL;
+    const char *explained = api_explained(a, res->status);
+    if (!*explained && a->args->secret && (res->status == 401 || res->status == 403))
+        explained = " (the secret is not accepted, or was not sent: it goes to the origins alone that it is bound to)";
     return tl_fail(a->run, TL_FAILED, "%.300s answered %d%s%.200s%s", res->url, res->status, said ? ": " : "",
-                   said ? said : "", api_explained(a, res->status));
+                   said ? said : "", explained);
 }
 
 int api_ask(struct api *a, const char *url, struct tl_response *res) {

@@ -66,6 +66,16 @@ def doctors():
     ok("and the nearest one", "did you mean \"github\"?" in w.tl("doctor").out, w.tl("doctor"))
 
 
+def bound_elsewhere():
+    """A secret whose origins lack a port goes nowhere, and its server just says 401."""
+    site, w = Site(script="on /x\n  status 401\n  body no\n"), World(plugins=("api",))
+    (w.dir / "apis").mkdir()
+    (w.dir / "apis/keyed.yml").write_text(f"api: keyed\nbase: {site.base}/\nurl: x\nsecret: {{as: bearer, from: river}}\n")
+    w.configure("apis: [apis]\nsecrets: {river: {env: RIVER, origins: [\"http://127.0.0.1\"]}}\n")
+    r = w.tl("run", w.crawl("keyed", {"collector": "api", "args": {"api": "keyed"}}), env={**os.environ, "RIVER": "not-told-to-anybody"})
+    ok("the last line says what may be wrong with it", r.code == 13 and "answered 401 (the secret is not accepted, or was not sent" in r.last_line(), r)
+
+
 def one_of_many():
     site, w = Site(script=script({"/": page("/gone", "/there"), "/there": "x"})), World()
     r = w.tl("run", w.crawl("many", {"collector": "http", "args": {"url": site.base + "/"}}))
@@ -117,4 +127,4 @@ def repositories():
     f.close()
 
 
-main(nowhere, told_once, file_of_one, doctors, one_of_many, repositories)
+main(nowhere, told_once, file_of_one, doctors, bound_elsewhere, one_of_many, repositories)
