@@ -495,7 +495,9 @@ static int doctor_main(int argc, char **argv, const struct cmd_globals *g) {
             return cmd_usage("doctor", "-o takes table or json, not '%s'", optarg);
     }
     if (optind < argc)
-        return cmd_usage("doctor", "it takes no argument such as '%s'", argv[optind]);
+        return cmd_usage("doctor",
+                         "it takes no argument such as '%s'; a crawl file is checked by: trotline run --plan FILE",
+                         argv[optind]);
     d.json = format == CMD_JSON;
     int code = doctor(&d, g);
     buf_free(&d.out);

@@ -257,6 +257,8 @@ static int run_it(struct running *r) {
         rc = cmd_fail(&why, EXIT_CONFIG);
     if (rc)
         return rc;
+    if (r->o->plan && crawl_check_secrets(&r->crawl, &r->open.config, &r->open.plugins, &why))
+        log_warn("%s", why.text); /* that line would fail */
     if (r->o->plan)
         return plan_print(&r->open.config, &r->crawl, &r->open.plugins, r->o->format, stdout);
     if (r->crawl.lock && lock_crawl(r->open.config.catalog, r->crawl.name, &r->lock_fd, &why))

@@ -62,6 +62,10 @@ def doctors():
                                             "  - {collector: gitbackup, args: {login: acme, token: githb}}\n")
     r = w.tl("doctor")
     ok("a secret that is none", r.code == 3 and "asks.yml:5:5: argument token: 'secrets' of the configuration has no \"githb\"" in r.out, r)
+    r = w.tl("doctor", "x.yml")
+    ok("who checks crawl files", r.code == 2 and "trotline run --plan FILE" in r.err, r)
+    r = w.tl("run", "--plan", w.crawl("asks", {"collector": "gitbackup", "args": {"login": "acme", "token": "githb"}}))
+    ok("and finds that, too", r.code == 0 and "asks.yml:" in r.err and "has no \"githb\"" in r.err, r)
     w.configure("secrets: {github: {env: NOT_SET, origins: [\"https://api.github.com\"]}}\n")
     ok("and the nearest one", "did you mean \"github\"?" in w.tl("doctor").out, w.tl("doctor"))
 
