@@ -13,7 +13,7 @@ enum { MEMBERS_MOST = 200 };
 
 static bool has_argument(const struct plugin *p, const struct tl_json *member, const char *name) {
     for (size_t i = 0; i < p->argument_count; i++)
-        if (member ? json_key_is(member, p->argument[i].name) : strcmp(p->argument[i].name, name) == 0)
+        if (member ? json_key_is(member, p->argument[i].name) : name && strcmp(p->argument[i].name, name) == 0)
             return true;
     return false;
 }

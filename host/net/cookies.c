@@ -345,7 +345,8 @@ void cookies_header(struct cookies *jar, const struct url *to, int64_t now_us, s
             path_matches(to->path, k->c.path) && (https || !k->c.secure) && k->c.expires_us > now_us)
             fit[n++] = k;
     }
-    qsort(fit, n, sizeof *fit, by_path_and_age);
+    if (n)
+        qsort(fit, n, sizeof *fit, by_path_and_age);
     for (size_t i = 0; i < n; i++) {
         const struct cookie *c = &fit[i]->c;
         if (out->len - begin + strlen(c->name) + strlen(c->value) + 3 > COOKIE_HEADER_MAX)
