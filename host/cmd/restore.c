@@ -1,5 +1,7 @@
 /* restore.c - trotline restore: a repository again, from its backups. */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/times.h"
@@ -39,7 +41,14 @@ static int restore_main(int argc, char **argv, const struct cmd_globals *g) {
         return cmd_usage("restore", "it takes a repository, [SERVER/]OWNER/REPOSITORY, and a folder to make");
     r.name = argv[optind];
     r.dir = argv[optind + 1];
-    int code = cmd_open(&open, g, CMD_LAKE_READ, NULL, 0);
+    int code = cmd_open(&open, g, 0, NULL, 0);
+    if (!code && access(open.config.lake, F_OK) && errno == ENOENT) { /* the wrong folder is no damage */
+        fail_exit(&why, TL_NOTFOUND, EXIT_USAGE, "there is no lake %.300s: name the configuration with --config",
+                  open.config.lake);
+        code = cmd_fail(&why, EXIT_USAGE);
+    }
+    if (!code)
+        code = cmd_open(&open, g, CMD_LAKE_READ, NULL, 0);
     if (!code && restore_repository(open.lake, &r, &done, &why))
         code = cmd_fail(&why, EXIT_INTERNAL);
     if (!code && done.lacking)

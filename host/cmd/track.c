@@ -135,19 +135,19 @@ static int remote_holders(struct track *t, struct buf *out, struct fail *why) {
                                   "tracked t ON t.name = e.name LEFT JOIN kept k ON k.name = e.name LEFT JOIN held h " \
                                   "ON h.name = e.name ORDER BY 1"
 #define ONE                                                                                                            \
-    "SELECT " PLAIN(                                                                                                   \
-        "server || '/' || owner") " || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at "              \
-                                  "END) AS updated_at, count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, "        \
-                                  "sum(bytes) AS bytes, "                                                              \
-                                  "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT "     \
-                                  "r.error FROM backups l JOIN runs "                                                  \
-                                  "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND "      \
-                                  "l.name = b.name AND l.kind = "                                                      \
-                                  "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM backups b WHERE " \
-                                  "kind <> 'json' AND "                                                                \
-                                  "(lower(" PLAIN("server || '/' || owner") ") IN ($1, $2) OR lower(" PLAIN(           \
-                                      "server || '/' || owner") " || '/' || name) IN ($1, $2) OR lower(" PLAIN("owne"  \
-                                                                                                               "r") ") = $2) GROUP BY server, owner, name ORDER BY 1"
+    "WITH kept AS (SELECT *, " PLAIN("server || '/' || owner") " AS place, " PLAIN(                                    \
+        "owner") " AS who FROM backups "                                                                               \
+                 "WHERE kind <> 'json') "                                                                              \
+                 "SELECT place || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at END) AS "           \
+                 "updated_at, "                                                                                        \
+                 "count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, sum(bytes) AS bytes, "                        \
+                 "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT r.error FROM backups " \
+                 "l JOIN runs "                                                                                        \
+                 "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND l.name = b.name AND "   \
+                 "l.kind = "                                                                                           \
+                 "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM kept b WHERE lower(place) IN "     \
+                 "($1, $2) OR "                                                                                        \
+                 "lower(place || '/' || name) IN ($1, $2) OR lower(who) = $2 GROUP BY server, owner, name ORDER BY 1"
 
 static int each_given(void *ctx, const struct store_row *row) {
     (void)row;

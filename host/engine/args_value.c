@@ -238,7 +238,8 @@ int args_value(const struct args_slot *slot, const struct tl_json *given, bool y
         return put_scalar(slot, given, yaml, out, why);
     char value[80], text[200];
     if (given->type != TL_JSON_ARRAY) {
-        snprintf(text, sizeof text, "wants a list, not %s", slot->type == TL_SECRET ? "this" : shown(given, value));
+        snprintf(text, sizeof text, "wants a list, as in [ONE, TWO], not %s",
+                 slot->type == TL_SECRET ? "this" : shown(given, value));
         return refuse_because(slot, text, why);
     }
     struct tl_json item = {0};

@@ -152,7 +152,7 @@ static int not_found(struct source *s, struct lake_names *shards) {
 static int find(struct source *s) {
     struct lake_names shards = {0};
     AUTO_CLOSE int fd = openat(s->l->fd, LAKE_BACKUPS, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && lake_list(fd, &shards))
+    if (fd < 0 ? errno != ENOENT : lake_list(fd, &shards) != TL_OK)
         return lake_broken(s->why, "list", s->l, LAKE_BACKUPS);
     for (size_t i = 0; i < shards.count; i++) {
         AUTO_BUF struct buf path = BUF_INIT, copies = BUF_INIT;

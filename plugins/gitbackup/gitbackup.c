@@ -9,6 +9,9 @@
 #include "gitbackup.h"
 
 static const struct tl_option arguments[] = {
+    /* before the rest, which is the same for all of a list: lineage shows arguments from their beginning */
+    {"repo", TL_JSON, 0, offsetof(struct args, repo), NULL, NULL,
+     "one repository, as a list has it (made by the collector)"},
     {"login", TL_TEXT, 0, offsetof(struct args, login), NULL, NULL, "whose repositories: a user or an organisation"},
     {"url", TL_TEXT, TL_LIST | TL_NAMES_HOST, offsetof(struct args, url), NULL, NULL,
      "git repositories anywhere: https, http, git, ssh or file URLs"},
@@ -31,8 +34,6 @@ static const struct tl_option arguments[] = {
      "each so-manieth copy is a full one; those between build on the one before"},
     {"keep", TL_JSON, 0, offsetof(struct args, keep), NULL, NULL,
      "dated copies that stay: {last, weekly, monthly}; all, when it is not given"},
-    {"repo", TL_JSON, 0, offsetof(struct args, repo), NULL, NULL,
-     "one repository, as a list has it (made by the collector)"},
     {0}};
 static const struct tl_dataset datasets[] = {
     {"listing", TL_PAGED, "git,listing", "the pages of the list, as they came"},
@@ -81,6 +82,7 @@ static int one(struct tl_run *run, const struct args *a) {
 /* One is done here, of several each by a run of its own. */
 static int by_url(struct tl_run *run, const struct args *a) {
     size_t refused = 0;
+    const char *first = "";
     int rc = TL_OK;
     for (size_t i = 0; i < a->url.count && !rc; i++) {
         struct repository r;
@@ -89,7 +91,7 @@ static int by_url(struct tl_run *run, const struct args *a) {
         if (rc == TL_REFUSED) {
             struct outcome o = {.status = "refused", .reason = why, .changed = {.run = run}};
             rc = outcome_put(run, &r, &o);
-            refused++;
+            first = refused++ ? first : why;
         } else if (!rc) {
             rc = a->url.count == 1 ? repository_back_up(run, a, &r) : listing_hand_on(run, &r);
         }
@@ -98,7 +100,7 @@ static int by_url(struct tl_run *run, const struct args *a) {
         rc = tl_put(run, "listing", TL_ELEMENT(.data = {"[]", 2}, .media_type = "application/json"));
     return rc || !refused ? rc
                           : tl_fail(run, refused == a->url.count ? TL_FAILED : TL_PARTIAL,
-                                    "%zu of %zu URLs were refused", refused, a->url.count);
+                                    "%zu of %zu URLs were refused: %s", refused, a->url.count, first);
 }
 
 static int collect(void *self, struct tl_run *run, const void *given) {

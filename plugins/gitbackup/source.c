@@ -107,7 +107,8 @@ int source_read(struct tl_run *run, const struct tl_json *entry, bool own, struc
 /* SERVER/OWNER/NAME of any remote: what lies between the server and the last part of its path is the owner. */
 int source_of_url(struct tl_run *run, const char *url, struct repository *r, const char **why) {
     *r = (struct repository){.clone_url = url, .full_name = url};
-    *why = "it is no URL that git can be given: https, http, git, ssh or file, without password, ? and #";
+    *why =
+        "it is no URL that git can be given: https, http, git, file or ssh://git@HOST/PATH, without password, ? and #";
     if (!url_ok(url, true) || !(url = one_form(run, url)))
         return TL_REFUSED;
     r->clone_url = url;

@@ -126,6 +126,10 @@ def repositories():
     (f.w.dir / "file").write_text("")
     r = f.w.tl("restore", owner + "/knife", f.w.dir / "file/r")
     ok("restore: into what is no folder is no damage", r.code == 2 and "cannot make the folder" in r.err, r)
+    r = World(plugins=("gitbackup",)).tl("restore", "acme/knife", TMP / "r")
+    ok("restore: in a folder without a lake", r.code == 2 and "there is no lake" in r.err and "--config" in r.err, r)
+    r = f.go({"collector": "gitbackup", "args": {"url": ["git@git.example.org:tools/knife.git"]}})
+    ok("a URL that is none: why", r.code == 6 and re.search("1 of 1 URLs were refused: .*ssh", r.last_line()), r)
     line["args"]["full_every"] = 0
     ok("full_every: 0 is none", (r := f.go(line)).code == 6 and "argument full_every" in r.last_line(), r)
     f.close()
