@@ -86,6 +86,7 @@ struct tl_response {
     bool not_modified, truncated;
     const struct tl_header *headers; size_t header_count;
     void *transfer;        /* for tl_element.from */
+    int64_t bytes;         /* 1.5: how many the body has, where it went to an attachment, too */
 };
 struct tl_element {        /* one SIMPLE value, page or pair */
     uint32_t struct_size;
@@ -388,5 +389,5 @@ TL_PRINTF(3, 4) static inline void tl_log(struct tl_run *r, enum tl_level level,
  *               link_header, hmac, unseen; tl_request: flags; tl_context; tl_element: entity, entities; TL_HINT; lists of secrets
  * 1.3  2026-12  tl_host: backup, backup_read, sha256; tl_program: secrets; TL_PART; "Basic USER:" before the secret of a header
  * 1.4  2026-12  tl_request: query, form; tl_backup: last, weekly, monthly, dropped; TL_STRIKE
- * 1.5  2026-12  tl_program: url; tl_backup: attached; tl_host: share_get, share_put; TL_APPEND; TL_NAMES_HOST */
+ * 1.5  2026-12  tl_program: url; tl_response: bytes; tl_backup: attached; tl_host: share_get, share_put; TL_APPEND; TL_NAMES_HOST */
 #endif

@@ -175,6 +175,7 @@ int run_fetch(struct tl_run *pub, const struct tl_request *given, struct tl_resp
     res.headers = a->header;
     res.header_count = a->header_count;
     res.transfer = x;
+    res.bytes = a->result.body_bytes;
     if (is_textual(a->media_type)) {
         decide_charset(x);
         res.charset = x->charset.name;

@@ -12,9 +12,11 @@
 #include "gitbackup.h"
 
 enum {
-    OBJECTS_MOST = 50000, /* in one repository */
+    OBJECTS_MOST = 50000, /* in one repository: a pointer costs its maker nothing */
     BATCH = 100,          /* asked for at once */
     FRESH_MOST = 250,     /* attachments of one run; others come with the next */
+    NAMES_MOST = 2 << 20, /* bytes of names of blobs that are looked at in one go */
+    SAID_MOST = 20,       /* lines of a log about those that are not there */
     POINTER_LEAST = 120,  /* bytes */
     POINTER_MOST = 1023,
     OID = 64,
@@ -31,7 +33,8 @@ struct lfs {
     struct mirror *m;
     const struct tl_backup *like; /* server, owner, name, at_us */
     struct object *item;
-    size_t count, room, fresh;
+    size_t count, room, fresh, gone;
+    bool full; /* there are more than OBJECTS_MOST */
     int broken;
     const char *why; /* the last that went wrong on the way */
     const char *list_before;
@@ -43,24 +46,6 @@ static int no_memory(struct tl_run *run) {
 }
 
 /* ---- what there is */
-
-static int add(struct lfs *l, struct tl_span oid, struct tl_span size, bool kept) {
-    if (l->count == OBJECTS_MOST)
-        return TL_OK;
-    if (l->count == l->room) {
-        size_t room = l->room ? l->room * 2 : 64;
-        struct object *wider = tl_alloc(l->run, room * sizeof *wider);
-        if (!wider)
-            return no_memory(l->run);
-        if (l->count)
-            memcpy(wider, l->item, l->count * sizeof *wider);
-        l->item = wider;
-        l->room = room;
-    }
-    struct object *x = &l->item[l->count++];
-    *x = (struct object){.oid = text_copy(l->run, oid), .size = text_copy(l->run, size), .kept = kept};
-    return x->oid && x->size ? TL_OK : no_memory(l->run);
-}
 
 static bool all_of(struct tl_span s, const char *set) {
     for (size_t i = 0; i < s.len; i++)
@@ -83,15 +68,46 @@ static int by_oid(const void *a, const void *b) {
     return order ? order : (int)y->kept - (int)x->kept;
 }
 
-/* Each once, by their ids; a kept one stands for the others. */
+/* Each once, by their ids; a kept one stands for the others. Of too many, those that are not kept are left out. */
 static void settle(struct lfs *l) {
-    size_t n = 0;
+    size_t n = 0, spare = 0;
     if (l->count)
         qsort(l->item, l->count, sizeof *l->item, by_oid);
     for (size_t i = 0; i < l->count; i++)
         if (n == 0 || strcmp(l->item[n - 1].oid, l->item[i].oid) != 0)
             l->item[n++] = l->item[i];
-    l->count = n;
+    for (size_t i = 0; i < n; i++)
+        spare += !l->item[i].kept;
+    size_t drop = n > OBJECTS_MOST ? n - OBJECTS_MOST : 0;
+    size_t stay = drop < spare ? spare - drop : 0;
+    l->full = l->full || drop;
+    l->count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (l->item[i].kept || stay > 0) {
+            stay -= !l->item[i].kept;
+            l->item[l->count++] = l->item[i];
+        }
+}
+
+/* Not yet each once: room for twice as many, so that others of the same id push none out. */
+static int add(struct lfs *l, struct tl_span oid, struct tl_span size, bool kept) {
+    if (l->count == 2 * OBJECTS_MOST)
+        settle(l);
+    if (l->full || l->count == 2 * OBJECTS_MOST)
+        return TL_OK;
+    if (l->count == l->room) {
+        size_t room = l->room ? l->room * 2 : 64;
+        struct object *wider = tl_alloc(l->run, room * sizeof *wider);
+        if (!wider)
+            return no_memory(l->run);
+        if (l->count)
+            memcpy(wider, l->item, l->count * sizeof *wider);
+        l->item = wider;
+        l->room = room;
+    }
+    struct object *x = &l->item[l->count++];
+    *x = (struct object){.oid = text_copy(l->run, oid), .size = text_copy(l->run, size), .kept = kept};
+    return x->oid && x->size ? TL_OK : no_memory(l->run);
 }
 
 static int read_list(struct lfs *l) {
@@ -117,36 +133,45 @@ static int read_list(struct lfs *l) {
     return rc;
 }
 
-/* "OID TYPE SIZE" of every object of the mirror: blobs that are as small as pointers. */
-static int list_blobs(struct lfs *l, struct text *out) {
+/* Names of blobs that are as small as pointers, in order, behind *after, as many as are read at once; the last of them
+ * is the next *after, or NULL when there are no more: a repository may have millions, a run's memory has an end. */
+static int list_blobs(struct lfs *l, const char **after, struct text *out) {
     const char *const argv[] = {"git",
                                 "-C",
                                 l->m->git,
                                 "cat-file",
-                                "--unordered",
                                 "--batch-all-objects",
                                 "--batch-check=%(objecttype) %(objectsize) %(objectname)",
                                 NULL};
     struct tl_program p;
     struct tl_span line;
     int status = 0, rc;
+    bool more = false;
+    size_t last = 0; /* where the last name begins */
     mirror_begin(l->m, argv, &p);
     p.max_output = 0;
     if (!p.env)
         return no_memory(l->run);
+    out->len = 0;
     rc = tl_process_start(l->run, &p);
     while (!rc && !(rc = tl_process_line(l->run, &line))) {
+        char *name = NULL;
         if (line.len < 8 || memcmp(line.ptr, "blob ", 5) != 0)
             continue;
-        char *end = NULL;
-        long size = strtol(line.ptr + 5, &end, 10);
-        if (size >= POINTER_LEAST && size <= POINTER_MOST && end && *end == ' ') {
-            text_word(out, end + 1);
-            text_add(out, "\n", 1);
-        }
+        long size = strtol(line.ptr + 5, &name, 10);
+        if (size < POINTER_LEAST || size > POINTER_MOST || !name || *name++ != ' ' ||
+            (*after && strcmp(name, *after) <= 0))
+            continue;
+        more = out->len >= NAMES_MOST;
+        if (more)
+            continue;
+        last = out->len;
+        text_word(out, name);
+        text_add(out, "\n", 1);
         if (out->lost)
             return no_memory(l->run);
     }
+    *after = more ? text_copy(l->run, (struct tl_span){out->ptr + last, out->len - last - 1}) : NULL;
     return rc == TL_NOTFOUND ? tl_process_end(l->run, &status, NULL) : rc;
 }
 
@@ -218,9 +243,13 @@ static int read_blobs(struct lfs *l, const struct text *names) {
 
 static int find(struct lfs *l) {
     struct text names = {.run = l->run};
-    int rc = list_blobs(l, &names);
-    if (!rc && names.len)
-        rc = read_blobs(l, &names);
+    const char *after = NULL;
+    int rc;
+    do {
+        rc = list_blobs(l, &after, &names);
+        if (!rc && names.len)
+            rc = read_blobs(l, &names);
+    } while (!rc && after);
     settle(l);
     return rc;
 }
@@ -317,7 +346,8 @@ static int fetch_one(struct lfs *l, struct object *x, const struct tl_json *acti
     const char *href = value_text(l->run, action, "/href"), *bare = NULL;
     const char *name = text_format(l->run, "object %s of %s", x->oid, l->like->name);
     struct tl_response res = TL_RESPONSE_INIT;
-    int64_t size = size_of(x), at = 0;
+    int64_t size = size_of(x), at = 0, asked = 0;
+    bool lies = false; /* or a large object of no bytes would be asked for without end */
     int rc = TL_OK;
     size_t n = headers_of(l, action, header, HEADERS - 2),
            queries = href ? query_of(l->run, href, query, QUERY, &bare) : 0;
@@ -338,8 +368,10 @@ static int fetch_one(struct lfs *l, struct object *x, const struct tl_json *acti
                       TL_REQUEST(.kind = TL_API_REQUEST, .url = bare, .headers = header, .header_count = n + pieces,
                                  .query = query, .query_count = queries, .attach = name, .flags = at ? TL_APPEND : 0),
                       &res);
+        asked = last + 1 - at;
+        lies = !rc && res.status == 206 && pieces && res.bytes != asked;
         at = res.status == 206 && pieces ? last + 1 : size; /* one that knows no pieces has sent it whole */
-    } while (!rc && res.status == 206 && at < size);
+    } while (!rc && !lies && res.status == 206 && at < size);
     if (rc)
         return rc;
     struct tl_backup b = *l->like;
@@ -347,6 +379,11 @@ static int fetch_one(struct lfs *l, struct object *x, const struct tl_json *acti
     b.attached = name;
     memcpy(b.sha256, x->oid, OID + 1);
     rc = tl_backup(l->run, &b);
+    if (rc == TL_INVALID && lies) {
+        tl_reason(l->run);
+        return tl_fail(l->run, TL_FAILED, "its server was asked for %lld bytes, and said that %lld are these",
+                       (long long)asked, (long long)res.bytes);
+    }
     if (rc == TL_INVALID && (res.status < 200 || res.status > 299 || res.truncated)) {
         tl_reason(l->run);
         return tl_fail(l->run, TL_FAILED,
@@ -384,8 +421,9 @@ static int take_answer(struct lfs *l, const struct tl_response *res) {
             continue;
         x->tried = true;
         if (!value_at(l->run, &one, "/actions/download", &action)) {
-            tl_log(l->run, TL_WARN, "%s: the server has no large file %.12s: %s", l->m->repository->full_name, x->oid,
-                   said ? said : "it does not say why");
+            if (l->gone++ < SAID_MOST)
+                tl_log(l->run, TL_WARN, "%s: the server has no large file %.12s: %s", l->m->repository->full_name,
+                       x->oid, said ? said : "it does not say why");
             continue;
         }
         int rc = fetch_one(l, x, &action);
@@ -502,6 +540,9 @@ static void tell(struct lfs *l, struct outcome *o) {
     o->lfs = !l->count ? "none" : kept == l->count ? "kept" : kept ? "partial" : "pointers-only";
     o->lfs_reason = l->why;
     o->lfs_waiting = l->fresh == FRESH_MOST && waiting > 0;
+    if (l->full)
+        tl_log(l->run, TL_WARN, "%s: there are more than %d large files in Git LFS: the others are left out",
+               l->m->repository->full_name, OBJECTS_MOST);
     if (kept < l->count)
         tl_log(l->run, TL_WARN,
                "%s: of %zu large files in Git LFS the backup has %zu; of the others it has their pointers alone",

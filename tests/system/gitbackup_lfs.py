@@ -203,4 +203,41 @@ def many():
     f.close()
 
 
-main(whole, pieces, lacking, where_it_goes, many)
+def gone():
+    f = Farm()
+    f.lfs = {}
+    f.add("acme", "large", 1).commit({f"{n}.bin": pointer(str(n).encode() * 30) for n in range(25)})
+    r = f.go("acme")
+    eq("of many that are not there some are named, and all are counted", (r.code, r.err.count("the server has no large file"), "of 25 large files" in r.err), (0, 20, True))
+    f.close()
+
+
+def no_end():
+    oid = sha(b"never seen")
+    f = Farm()
+    f.lfs, f.ranges = {oid: b""}, "none"
+    f.add("acme", "large", 1).commit({"big.bin": pointer(b"never seen").replace("size 10", f"size {10**18 - 1}")})
+    r = f.go("acme")
+    t = f.told(r.root)["acme/large"]
+    eq("pieces without bytes: one is asked for, and no more", (r.code, len(f.given), t["lfs"], kept(f)), (5, 1, "pointers-only", {}))
+    ok("which is said", "8388608 bytes" in t["lfs_reason"] and "0" in t["lfs_reason"], t)
+    none("nothing of it is left", f.w.files("attachments") + f.w.files(".staging"))
+    f.close()
+
+
+def crowd():
+    """More pointers than are kept in mind, two of each file: none is pushed out by its like."""
+    n = 26000
+    f = Farm()
+    repo = f.add("acme", "large", 1)
+    oids = sorted(sha(str(i).encode()) for i in range(n))
+    text = "".join(f"M 100644 inline {oid[:2]}/{oid}-{i}\ndata {len(p)}\n{p}\n" for i in range(2) for oid in oids
+                   for p in [f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {1000 + i}\n"])
+    repo.commit({}, ref="refs/heads/side", extra=text)
+    repo.commit({"one.bin": pointer(b"one more")})
+    r = f.go("acme", lfs=False)
+    eq("each once", (r.code, [x[1:65] for x in listed(f)] == sorted([*oids, sha(b"one more")])), (0, True))
+    f.close()
+
+
+main(whole, pieces, lacking, where_it_goes, many, gone, no_end, crowd)

@@ -117,6 +117,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if asked and hub.flaky and not asked.startswith("bytes=0-"):
             hub.flaky = False
             return self.answer(503, b"not now")
+        if asked and hub.ranges == "none":
+            return self.answer(206, b"", ("Content-Range", asked.replace("=", " ") + "/*"))
         if asked and hub.ranges:
             first, last = (int(x) for x in asked.partition("=")[2].split("-"))
             return self.answer(206, value[first:last + 1], ("Content-Range", f"bytes {first}-{last}/{len(value)}"))
