@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/mem.h"
 #include "engine/rebuild_tables.h"
 #include "engine/tracker_record.h"
@@ -138,6 +139,7 @@ static int each_record(void *ctx, const char *path, int64_t bytes, unsigned mode
 /* A negative status ends the rebuild; 1: it is not what it should be, or builds on records that did not come yet. */
 static int try_tables(struct rebuild *r, const char *path, struct fail *why) {
     int64_t files;
+    FAULT_POINT("record-tried");
     int rc = rebuild_tables(r->s, r->l, path, &files, why);
     if (rc && why->exit_code == EXIT_DISK) {
         *r->why = *why;
@@ -160,13 +162,21 @@ static int each_tables(void *ctx, const char *path, int64_t bytes, unsigned mode
     return rc < 0 ? rc : 0;
 }
 
-/* Ids go by the clock of whoever made them: where it was set back, a record may stand before one that it builds on. */
+/* Ids go by the clock of whoever made them: where it was set back, a record may stand before one that it builds on. One
+ * pass goes from the last to the first, the next the other way, so that it takes as many as the clock was set, however
+ * many records there are; and there is an end to them, for a lake can be made in which that is as often. */
 static int tables_of_later(struct rebuild *r) {
+    enum { PASSES_MOST = 50 };
     size_t left = r->later_count, before = left + 1;
     int rc = 0;
-    while (left && left < before && rc >= 0) {
+    for (int pass = 0; left && left < before && pass < PASSES_MOST && rc >= 0; pass++) {
         before = left;
         left = 0;
+        for (size_t i = 0; i < before / 2; i++) {
+            char *path = r->later[i];
+            r->later[i] = r->later[before - 1 - i];
+            r->later[before - 1 - i] = path;
+        }
         for (size_t i = 0; i < before && rc >= 0; i++) {
             struct fail why = FAIL_INIT;
             char *path = r->later[i];
