@@ -70,9 +70,11 @@ static int put_one(const struct files *f, const char *oid) {
     buf_printf(&to, "lfs/objects/%.2s/%.2s/%.64s", oid, oid + 2, oid);
     int rc = lake_open_file(f->l, from.data, &in, f->why);
     if (rc)
-        return rc == TL_NOTFOUND ? damaged(f, oid, "is gone") : rc;
+        return damaged(f, oid, rc == TL_NOTFOUND ? "is gone" : "cannot be opened, or is no file");
     if (lake_folders(f->to, to.data))
         return fail_errno(f->why, TL_FAILED, "cannot make the folder of %s", to.data);
+    if (faccessat(f->to, to.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return TL_OK; /* a list that was edited names it twice */
     AUTO_CLOSE int out = openat(f->to, to.data, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (out < 0 || copy_bytes(in, out) || hash_file(out, &sum, &bytes))
         return fail_errno(f->why, TL_FAILED, "cannot write %s", to.data);

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/times.h"
 #include "engine/config_schema.h"
 #include "net/url.h"
 
@@ -199,7 +200,8 @@ int targets_due(struct store *s, const struct targets_entry *e, int64_t now_us, 
     out->point_us = point_before(&turn, e->t.every_us, now_us);
     if (out->open)
         return TL_OK;
-    out->next_us = e->t.every_us == INT64_MAX ? INT64_MAX : turn.due_us + e->t.every_us;
+    bool never = e->t.every_us == INT64_MAX || e->t.every_us > TIME_MAX_US - turn.due_us; /* or after all times */
+    out->next_us = never ? INT64_MAX : turn.due_us + e->t.every_us;
     if (out->next_us != INT64_MAX && out->next_us - now_us > e->t.every_us)
         *out = (struct targets_due){.last_us = turn.at_us, .point_us = now_us}; /* the clock was set back */
     return TL_OK;
