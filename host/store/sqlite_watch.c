@@ -84,7 +84,8 @@ static int find_watched(struct folding *f, bool add) {
         add ? sqlite_sql(
                   f->s, SQL_WATCH_ADD,
                   "INSERT INTO watched (crawl, type, name, of_row, number) SELECT ?1, ?2, ?3, ?4, n FROM (SELECT "
-                  "coalesce(max(number), 0) + 1 AS n FROM watched WHERE crawl = ?1) WHERE n <= ?5 RETURNING key")
+                  "coalesce((SELECT number FROM watched WHERE crawl = ?1 ORDER BY number DESC LIMIT 1), 0) + 1 AS n) "
+                  "WHERE n <= ?5 RETURNING key") /* max() would go through all of them */
             : sqlite_sql(f->s, SQL_WATCH_FIND,
                          "SELECT key FROM watched WHERE crawl = ?1 AND type = ?2 AND name = ?3 AND of_row = ?4");
     if (!st)
