@@ -338,6 +338,30 @@ int diff_count(struct store *s, struct lake *lake, const char *before, const cha
     return rc;
 }
 
+static int each_count(void *ctx, const struct store_row *row) {
+    *(int64_t *)ctx = row->value[0].number;
+    return 1;
+}
+
+/* What could not be asked is not known to be gone. A page that is, 404 or 410, is no such failure. */
+static void warn_of_failures(struct store *s, const char *later) {
+    struct uuid id;
+    struct fail why = FAIL_INIT;
+    char root[UUID_TEXT];
+    int64_t failed = 0;
+    if (store_find_run(s, later, &id, &why))
+        return; /* which is told later */
+    uuid_text(&id, root);
+    const struct store_value key = store_text(root);
+    if (store_query(s,
+                    "SELECT count(*) FROM runs WHERE root_id = $1 AND status IN ('failed', 'crashed') AND "
+                    "coalesce(http_status, 0) NOT IN (404, 410)",
+                    &key, 1, each_count, &failed, &why) == TL_OK &&
+        failed)
+        log_warn("%lld run%s of the later crawl failed, so what is lacking may still be there: trotline show %s",
+                 (long long)failed, print_s(failed), root);
+}
+
 static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
     static const struct option longs[] = {
         {"exit-code", no_argument, NULL, 'x'},    {"items", no_argument, NULL, 'i'},
@@ -372,6 +396,8 @@ static int diff_main(int argc, char **argv, const struct cmd_globals *g) {
     if (!code)
         code = diff_crawls(d.open.store, argv + optind, argc - optind, now_us, &asked);
     char *root[2] = {asked.text[0], asked.text[1]};
+    if (!code)
+        warn_of_failures(d.open.store, root[1]);
     if (!code && (items || type))
         code = diff_rows(&d.open, g, root, type, d.out.format, exit_code);
     else if (!code)

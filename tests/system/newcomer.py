@@ -91,6 +91,18 @@ def one_of_many():
     eq("and in JSON", [f["run_id"] for f in json.loads(w.tl("show", r.root, "-o", "json").out)["failures"]], [dead])
 
 
+def lacking():
+    """A crawl that could not ask does not mean that what it lacks is gone."""
+    site, w = Site(script="on /\n  body <<END\n<a href=\"/there\">x</a>\nEND\nnext\n  body <<END\n<a href=\"/gone\">x</a>\nEND\nnext\n  status 503\n  body no\n"
+                          "on /there\n  body x\n"), World(config="fetch: {retries: 0, delay: 0s, full_every: 1}\n")
+    crawl = w.crawl("lacks", {"collector": "http", "args": {"url": site.base + "/"}})
+    roots = [w.tl("run", crawl).root for _ in "123"]
+    r = w.tl("diff", roots[0], roots[1])
+    ok("a page that is gone is gone", r.code == 0 and "warning" not in r.err, r)
+    r = w.tl("diff", "lacks")
+    ok("what failed is told", r.code == 0 and f"1 run of the later crawl failed, so what is lacking may still be there: trotline show {roots[2]}" in r.err, r)
+
+
 def repositories():
     f = Farm(config="fetch: {delay: 0s, retries: 0}\n")
     repo = f.add("tools", "knife", 1)
@@ -135,4 +147,4 @@ def repositories():
     f.close()
 
 
-main(nowhere, told_once, file_of_one, doctors, bound_elsewhere, one_of_many, repositories)
+main(nowhere, told_once, file_of_one, doctors, bound_elsewhere, one_of_many, lacking, repositories)
