@@ -199,6 +199,11 @@ static int take_where(const struct resolving *x, const struct yaml_node *where, 
         int rc = find_column(x, value->key, rule->type, value->key->text, &w->column);
         if (!rc)
             rc = take_values(x, value, w);
+        for (size_t i = 0; !rc && i < w->count; i++)
+            if (rule->type->table.columns[w->column].type == COLUMN_BOOL && strcmp(w->pattern[i], "true") != 0 &&
+                strcmp(w->pattern[i], "false") != 0 && !strchr(w->pattern[i], '*'))
+                rc = yaml_fail(x->r->err, value, "'%.60s' is true or false, never '%.60s'", value->key->text,
+                               w->pattern[i]);
         if (rc)
             return rc;
     }

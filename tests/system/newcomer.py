@@ -52,6 +52,16 @@ def file_of_one():
     ok("one that is not found may be in a file that is wrong", r.code == 2 and "other.yml:1:1" in r.err, r)
 
 
+def never_so():
+    """What is yes or no in other places of YAML is true or false in a rule."""
+    w = World()
+    w.configure("targets: {rules: rules.yml}\n")
+    for given, code in (("no", 3), ("[true, yes]", 3), ("false", 0), ('"*"', 0)):
+        (w.dir / "rules.yml").write_text(f"count:\n  - {{type: http_link, column: to_url, where: {{same_site: {given}}}}}\n")
+        r = w.tl("targets", "--candidates")
+        ok(f"same_site: {given}", r.code == code and (code == 0 or re.search(r"rules\.yml:2:\d+: 'same_site' is true or false, never '(no|yes)'", r.err)), r)
+
+
 def doctors():
     w = World(plugins=("http", "gitbackup"))
     target(w, "good", "http://127.0.0.1:1/")
@@ -147,4 +157,4 @@ def repositories():
     f.close()
 
 
-main(nowhere, told_once, file_of_one, doctors, bound_elsewhere, one_of_many, lacking, repositories)
+main(nowhere, told_once, file_of_one, never_so, doctors, bound_elsewhere, one_of_many, lacking, repositories)
