@@ -415,6 +415,10 @@ static int fill(struct schema_reader *r, struct tl_span text, const char *const 
         rc = yaml_fail(r->err, NULL, "there is nothing here: a crawl needs the keys 'crawl' and 'lines'");
     if (!rc && root->kind != YAML_MAP)
         rc = yaml_fail(r->err, root, "a crawl file is a map of keys and values, such as crawl: NAME");
+    if (!rc && yaml_get(root, "id") && yaml_get(root, "name") && !yaml_get(root, "crawl"))
+        rc = yaml_fail(
+            r->err, root,
+            "this is a target, not a crawl file: in the folder of targets, trotline run --due carries it out");
     if (!rc)
         rc = config_crawl_tree(r, root, out);
     return rc;

@@ -72,6 +72,8 @@ def doctors():
                                             "  - {collector: gitbackup, args: {login: acme, token: githb}}\n")
     r = w.tl("doctor")
     ok("a secret that is none", r.code == 3 and "asks.yml:5:5: argument token: 'secrets' of the configuration has no \"githb\"" in r.out, r)
+    r = w.tl("run", w.dir / "targets/good.yml")
+    ok("a target is no crawl file", r.code == 3 and "targets/good.yml:1:1: this is a target, not a crawl file" in r.err and "run --due" in r.err, r)
     r = w.tl("doctor", "x.yml")
     ok("who checks crawl files", r.code == 2 and "trotline run --plan FILE" in r.err, r)
     r = w.tl("run", "--plan", w.crawl("asks", {"collector": "gitbackup", "args": {"login": "acme", "token": "githb"}}))
