@@ -209,7 +209,8 @@ static void refusals_name_the_argument(void **state) {
             "argument url of typed: wants an http or https URL, not [\"http://x/\"]");
     refused("{" URL ",\"choice\":\"b\"}", false, "argument choice of typed: \"b\" is none of a|b-c|d");
     refused("{" URL ",\"choice\":\"a|b-c\"}", false, "argument choice of typed: \"a|b-c\" is none of a|b-c|d");
-    refused("{" URL ",\"words\":\"page\"}", true, "argument words of typed: wants a list, as in [ONE, TWO], not \"page\"");
+    refused("{" URL ",\"words\":\"page\"}", true,
+            "argument words of typed: wants a list, as in [ONE, TWO], not \"page\"");
     refused("{" URL ",\"words\":[\"a\",null]}", false, "argument words of typed: wants text, not null");
     refused("{" URL ",\"text\":\"a\\u0000b\"}", false, "argument text of typed: must not contain U+0000");
     refused("{" URL ",\"json\":{\"a\":1,\"a\":2}}", false,
