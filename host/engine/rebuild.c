@@ -259,9 +259,9 @@ static int must_be_empty(struct store *s, const char *catalog, struct fail *why)
     if (rc || !crawls)
         return rc;
     return fail_exit(why, TL_INVALID, EXIT_USAGE,
-                     "the catalog %s is there and knows %lld crawls: nothing was changed. Move it away, or name "
+                     "the catalog %s is there and knows %lld crawl%s: nothing was changed. Move it away, or name "
                      "another with --catalog",
-                     catalog, (long long)crawls);
+                     catalog, (long long)crawls, crawls == 1 ? "" : "s");
 }
 
 static void remove_catalog(const char *path) {
