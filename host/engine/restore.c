@@ -105,32 +105,36 @@ static bool newest_in(struct source *s, const char *folder, char date[LAKE_BACKU
     return found;
 }
 
-/* Servers other than the one that was named, or meant, which have an owner and a repository of these names. */
-static void find_elsewhere(struct source *s, struct lake_names *shards, struct buf *out) {
-    for (size_t i = 0; i < shards->count; i++) {
-        struct lake_names servers;
-        AUTO_BUF struct buf shard = BUF_INIT;
-        buf_printf(&shard, LAKE_BACKUPS "/%s", shards->name[i]);
-        AUTO_CLOSE int fd = openat(s->l->fd, shard.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 || lake_list(fd, &servers))
+/* "127.0.0.1%3A8080" as people write it, and restore takes it. */
+static void put_server(struct buf *out, const char *folder) {
+    const char *port = strstr(folder, "%3A");
+    buf_add(out, folder, port ? (size_t)(port - folder) : strlen(folder));
+    if (port)
+        buf_printf(out, ":%s", port + 3);
+}
+
+/* Servers of this shard, other than the one that was named or meant, that have such an owner with such a repository. */
+static void find_in_shard(struct source *s, const char *shard, struct buf *out) {
+    static const char any[] = "any";
+    struct lake_names servers;
+    AUTO_BUF struct buf path = BUF_INIT, folder = BUF_INIT;
+    const struct lake_backup b = {.shard = shard + 6, .server = any, .owner = s->owner, .name = s->name};
+    lake_backup_copies(&path, &b);
+    buf_printf(&folder, LAKE_BACKUPS "/%s", shard);
+    const char *below = path.data + folder.len + 1 + strlen(any); /* behind the server */
+    AUTO_CLOSE int fd = openat(s->l->fd, folder.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || lake_list(fd, &servers))
+        return;
+    for (size_t i = 0; i < servers.count && out->len < 300; i++) {
+        AUTO_BUF struct buf copies = BUF_INIT;
+        buf_printf(&copies, "%s/%s%s", folder.data, servers.name[i], below);
+        if (!servers.folder[i] || faccessat(s->l->fd, copies.data, F_OK, AT_SYMLINK_NOFOLLOW))
             continue;
-        for (size_t k = 0; k < servers.count && out->len < 300; k++) {
-            AUTO_BUF struct buf path = BUF_INIT, name = BUF_INIT;
-            AUTO_FREE char *server = mem_text(servers.name[k]);
-            const struct lake_backup b = {
-                .shard = shards->name[i] + 6, .server = "server", .owner = s->owner, .name = s->name};
-            lake_backup_copies(&path, &b);
-            const char *below = strstr(path.data, "/server/");
-            buf_printf(&name, "%s/%s%s", shard.data, server, below + strlen("/server"));
-            char *port = strstr(server, "%3A");
-            if (port)
-                memmove(port + 1, port + 3, strlen(port + 3) + 1), *port = ':';
-            if (below && servers.folder[k] && faccessat(s->l->fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-                strncmp(shards->name[i], "shard=", 6) == 0)
-                buf_printf(out, "%s%s/%s/%s", out->len ? ", " : "", server, s->owner, s->name);
-        }
-        lake_names_free(&servers);
+        buf_text(out, out->len ? ", " : "");
+        put_server(out, servers.name[i]);
+        buf_printf(out, "/%s/%s", s->owner, s->name);
     }
+    lake_names_free(&servers);
 }
 
 static int not_found(struct source *s, struct lake_names *shards) {
@@ -140,7 +144,9 @@ static int not_found(struct source *s, struct lake_names *shards) {
                          "the lake %.300s has no copy of %s/%s/%s that old: the oldest is of %s, give that --at or a "
                          "later one",
                          lake_path(s->l), s->server, s->owner, s->name, s->oldest);
-    find_elsewhere(s, shards, &other);
+    for (size_t i = 0; i < shards->count; i++)
+        if (shards->folder[i] && strncmp(shards->name[i], "shard=", 6) == 0)
+            find_in_shard(s, shards->name[i], &other);
     return fail_exit(s->why, TL_NOTFOUND, EXIT_USAGE,
                      "the lake %.300s has no copy of %s/%s/%s%s%s; `trotline track "
                      "status [SERVER/]OWNER` lists what it has",
