@@ -170,7 +170,8 @@ int targets_take_back(struct store *s, struct lake *l, const char *id, int64_t n
         return rc;
     rc = store_promotions(s, write_end, &x, why);
     if (!rc)
-        rc = x.found ? store_promotion_end(s, id, now_us) : TL_NOTFOUND;
+        rc = x.found ? store_promotion_end(s, id, now_us)
+                     : fail_exit(why, TL_NOTFOUND, EXIT_USAGE, "the target '%s' was taken back meanwhile", id);
     if (rc && !why->status)
         fail_set(why, rc, "the target '%s' cannot be taken back in the catalog", id);
     return end_with_record(s, l, &x.record, rc, why);

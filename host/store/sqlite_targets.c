@@ -213,17 +213,24 @@ static int put_promotion(struct store *s, const struct store_promotion *p) {
     return sqlite_finish(s, st);
 }
 
+/* In the transaction that puts it: others may have promoted since the targets were looked at. */
 int store_promotion_put(struct store *s, const struct store_promotion *p, struct fail *why) {
-    sqlite3_stmt *st = sqlite_prepare(s, "SELECT 1 FROM promotion WHERE id = ?1 AND removed_us = 0");
+    sqlite3_stmt *st = sqlite_prepare(s, "SELECT id FROM promotion WHERE removed_us = 0 AND (id = ?1 OR (kind = ?2 AND "
+                                         "what = ?3)) ORDER BY id = ?1 DESC LIMIT 1");
     if (!st)
         return sqlite_answer(s, TL_FAILED, why);
     bind_text(st, 1, p->id);
+    bind_int(st, 2, p->kind);
+    bind_text(st, 3, p->what);
     int rc = sqlite_row(s, st);
+    const bool held = rc > 0;
+    if (held && strcmp(col_text(st, 0), p->id) == 0)
+        rc = fail_exit(why, TL_INVALID, EXIT_USAGE,
+                       "there is a target '%s' already: give this one another id, --as NAME", p->id);
+    else if (held)
+        rc = fail_exit(why, TL_INVALID, EXIT_USAGE, "'%.1000s' is the target '%s' already", p->what, col_text(st, 0));
     sqlite3_finalize(st);
-    if (rc > 0)
-        return fail_exit(why, TL_INVALID, EXIT_USAGE,
-                         "there is a target '%s' already: give this one another id, --as NAME", p->id);
-    return sqlite_answer(s, rc < 0 ? rc : put_promotion(s, p), why);
+    return held ? rc : sqlite_answer(s, rc < 0 ? rc : put_promotion(s, p), why);
 }
 
 int store_promotion_end(struct store *s, const char *id, int64_t at_us) {

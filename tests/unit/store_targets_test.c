@@ -153,7 +153,11 @@ static void promotions(void **state) {
     assert_false(ever);
     begin(w);
     p.uid = uuid_new();
-    p.id = "many"; /* the id is free again */
+    p.id = "many"; /* the id is free again, but somebody has promoted the same meanwhile */
+    assert_int_equal(store_promotion_put(w->s, &p, &why), TL_INVALID);
+    assert_string_equal(why.text, "'none.test' is the target 'hand' already");
+    assert_int_equal(why.exit_code, EXIT_USAGE);
+    p.what = "many.test";
     OK(store_promotion_put(w->s, &p, &why));
     commit(w);
 }
