@@ -86,5 +86,5 @@ int tracker_record_read(struct lake *l, struct store *s, const char *path, struc
         return damaged(why, "one of its times is none");
     row.name = name.data;
     row.error = text_at(root.raw, "/error", &error) ? error.data : NULL;
-    return store_track_put(s, &row, why);
+    return s ? store_track_put(s, &row, why) : TL_OK;
 }

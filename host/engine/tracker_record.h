@@ -5,7 +5,7 @@
 #include "store/store.h"
 
 int tracker_record_write(struct lake *l, struct store *s, const char *name, struct fail *why);
-/* Of the file at that path below the lake. A name that the catalog has stays as it is. TL_INVALID, EXIT_DAMAGED: it is
- * none. */
+/* Of the file at that path below the lake. A name that the catalog has stays as it is; without a store it is only
+ * looked at. TL_INVALID, EXIT_DAMAGED: it is none. */
 int tracker_record_read(struct lake *l, struct store *s, const char *path, struct fail *why);
 #endif

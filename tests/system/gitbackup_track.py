@@ -155,6 +155,8 @@ def rebuilt():
         records["acme.json"].write_text(bad)
         r = w.tl("rebuild", "--catalog", w.dir / f"other{n}.db")
         ok(f"a record that is none is damage, and named; the others come back ({bad[:20]})", r.code == 14 and "acme.json" in r.out and "3 tracked names" in r.err, r)
+        v = w.tl("verify")
+        ok("verify says so, too", v.code == 14 and v.out.count("acme.json") == 1, v)
     f.close()
 
 
