@@ -20,13 +20,20 @@ static int64_t lasts(struct api *a, const struct tl_response *res) {
     return n - (n / 5 < MARGIN ? n / 5 : MARGIN);
 }
 
+/* Of characters that can be seen (RFC 6749, A.12), as it goes into a header. */
+static bool is_token(const char *text) {
+    size_t n = 0;
+    while (text && text[n] > ' ' && text[n] < 0x7f)
+        n++;
+    return n > 0 && n <= TOKEN_MAX && !text[n];
+}
+
 static int read_token(struct api *a, const struct tl_response *res) {
     struct api_text t = {.run = a->run};
     const char *token = res->status == 200 ? tl_json_get(a->run, res->body, "/access_token") : NULL;
     const char *type = tl_json_get(a->run, res->body, "/token_type");
     const char *error = res->status == 200 ? NULL : tl_json_get(a->run, res->body, "/error");
-    if (!token || !*token || strlen(token) > TOKEN_MAX || strpbrk(token, " \r\n") ||
-        (type && strcasecmp(type, "bearer") != 0))
+    if (!is_token(token) || (type && strcasecmp(type, "bearer") != 0))
         return tl_fail(a->run, TL_FAILED, "%.200s answered %d%s%.100s, and gave no token of type bearer",
                        a->args->token_url, res->status, error ? ": " : "", error ? error : "");
     api_add(&t, "Bearer ", 7);

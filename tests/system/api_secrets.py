@@ -91,6 +91,11 @@ def oauth2():
     s.answer = lambda *_: (400, {}, {"error": "invalid_client"})
     ended, d = run(w, base=s.base, token_url=s.base + "token", secret="KEY", pages=1)
     ok("oauth2: no token is told", d.status == "failed" and "gave no token" in d.raw.decode(), d and d.d)
+    for token in ("a\tb", "a\x01b", "a\0b", "a\r\nX-Other: 1", "a b", "\u00fc", "", {}, "x" * 8193):
+        s.asked.clear()
+        s.answer = lambda *_, t=token: (200, {}, {"access_token": t, "token_type": "bearer"})
+        ended, d = run(w, base=s.base, token_url=s.base + "token", secret="KEY", pages=1)
+        eq(f"oauth2: {str(token)[:12]!r} is no token, and goes nowhere", (d.status, [a["path"] for a in s.asked]), ("failed", ["/token"]))
 
 
 def tokens():
