@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -151,10 +152,37 @@ static int open_store(struct cmd_open *o, unsigned what) {
     return rc ? cmd_fail(&why, EXIT_INTERNAL) : 0;
 }
 
+static int found(void *ctx, const struct store_row *row) {
+    (void)row;
+    *(bool *)ctx = true;
+    return 1;
+}
+
+/* A disk that is not mounted: a new lake in its place would hide the one that the catalog knows. */
+static int must_not_be_gone(const struct config *c) {
+    struct fail why = FAIL_INIT;
+    struct store *store;
+    bool documents = false;
+    if (access(c->lake, F_OK) == 0 || errno != ENOENT || access(c->catalog, F_OK) ||
+        store_open(c->catalog, STORE_READ, &store, &why)) /* whoever needs the catalog says what is wrong with it */
+        return 0;
+    store_query(store, "SELECT 1 FROM documents LIMIT 1", NULL, 0, found, &documents, &why);
+    store_close(store);
+    if (!documents)
+        return 0;
+    fail_exit(&why, TL_NOTFOUND, EXIT_DISK,
+              "there is no lake %s, but the catalog %s knows documents in it: is its disk mounted? To begin with an "
+              "empty one all the same: mkdir -p %s",
+              c->lake, c->catalog, c->lake);
+    return cmd_fail(&why, EXIT_DISK);
+}
+
 static int open_lake(struct cmd_open *o, unsigned what) {
     struct fail why = FAIL_INIT;
     if (o->lake || !(what & (CMD_LAKE_READ | CMD_LAKE_WRITE)))
         return 0;
+    if (what & CMD_LAKE_WRITE && must_not_be_gone(&o->config))
+        return EXIT_DISK;
     return lake_open(o->config.lake, what & CMD_LAKE_WRITE, &o->lake, &why) ? cmd_fail(&why, EXIT_DAMAGED) : 0;
 }
 

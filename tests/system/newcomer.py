@@ -159,4 +159,23 @@ def repositories():
     f.close()
 
 
-main(nowhere, told_once, file_of_one, never_so, doctors, bound_elsewhere, one_of_many, lacking, repositories)
+def not_mounted():
+    """The disk of the lake is not there: no second lake in its place, whoever asks for one."""
+    site = Site(script="on /\n  page Front\n")
+    w = World(("http",))
+    file = w.crawl("a", site.base + "/")
+    eq("a crawl", w.tl("run", file).code, 0)
+    w.lake.rename(w.dir / "unmounted")
+    for args in (("run", file), ("crawl", site.base + "/"), ("convert",)):
+        r = w.tl("-q", *args)
+        ok(f"{args[0]}: a lake that is gone is not made anew", r.code == 9 and "is its disk mounted?" in r.err and "mkdir -p" in r.err
+           and not w.lake.exists(), r)
+    (w.dir / "unmounted").rename(w.lake)
+    eq("when it is back, all is well", (w.tl("run", file).code, w.tl("verify").code), (0, 0))
+    w.lake.rename(w.dir / "unmounted")
+    w.lake.mkdir()
+    eq("nor is one refused that somebody made", w.tl("run", file).code, 0)
+    site.close()
+
+
+main(nowhere, not_mounted, told_once, file_of_one, never_so, doctors, bound_elsewhere, one_of_many, lacking, repositories)
