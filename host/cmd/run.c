@@ -180,7 +180,7 @@ static int begin(struct running *r) {
 /* 0: it is still due. What is said of the catalog is what counts, now that nobody else can carry this crawl out. */
 static int take_turn(struct running *r) {
     struct targets_due due;
-    if (!r->turn)
+    if (!r->turn || r->turn->by_hand)
         return 0;
     if (targets_due(r->open.store, r->turn->target, r->turn->now_us, &due)) {
         struct fail why = FAIL_INIT;
@@ -198,7 +198,8 @@ static int keep_turn(struct running *r, struct fail *why) {
     if (rc || !r->turn || !r->root.root)
         return rc;
     const struct store_turn turn = {.at_us = r->turn->now_us, .due_us = r->due_us};
-    rc = store_target_turn_put(r->open.store, r->root.root, &turn);
+    if (!r->turn->by_hand)
+        rc = store_target_turn_put(r->open.store, r->root.root, &turn);
     if (!rc && r->turn->target->from_run)
         rc = store_edge_put(r->open.store, r->turn->target->from_run, r->root.root, STORE_PROMOTED);
     if (!rc)
@@ -262,7 +263,7 @@ static int run_it(struct running *r) {
     if (r->o->plan)
         return plan_print(&r->open.config, &r->crawl, &r->open.plugins, r->o->format, stdout);
     if (r->crawl.lock && lock_crawl(r->open.config.catalog, r->crawl.name, &r->lock_fd, &why))
-        return r->turn && why.exit_code == EXIT_LOCKED ? RUN_SKIPPED : cmd_fail(&why, EXIT_DISK);
+        return r->turn && !r->turn->by_hand && why.exit_code == EXIT_LOCKED ? RUN_SKIPPED : cmd_fail(&why, EXIT_DISK);
     rc = cmd_open(&r->open, r->g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
     if (!rc)
         rc = take_turn(r);
@@ -294,6 +295,7 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
                                           {"fail-on", required_argument, NULL, OPT_FAIL_ON},
                                           {"relax", no_argument, NULL, OPT_RELAX},
                                           {"due", no_argument, NULL, OPT_DUE},
+                                          {"target", required_argument, NULL, OPT_TARGET},
                                           {"now", required_argument, NULL, OPT_NOW},
                                           {"output", required_argument, NULL, 'o'},
                                           {"help", no_argument, NULL, 'h'},
@@ -302,6 +304,7 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
     struct running r = {.g = g, .o = &o};
     struct fail why = FAIL_INIT;
     int64_t now_us = 0;
+    const char *target = NULL;
     bool due = false;
     int c, rc;
     while ((c = cmd_option(argc, argv, "o:h", longs)) != 0) {
@@ -312,15 +315,19 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
         if (c == OPT_NOW && (time_parse(span_of(optarg), &now_us) || now_us <= 0))
             return cmd_usage("run", "--now takes a time such as 2026-11-30T06:00:00Z, not '%s'", optarg);
         due = due || c == OPT_DUE;
-        if (c != OPT_NOW && c != OPT_DUE && (rc = run_option("run", c, &o)))
+        target = c == OPT_TARGET ? optarg : target;
+        if (c != OPT_NOW && c != OPT_DUE && c != OPT_TARGET && (rc = run_option("run", c, &o)))
             return rc;
     }
+    if ((due || target) && (argc > optind || o.plan || o.resume || o.set_count || (due && target)))
+        return cmd_usage("run", "--%s carries out targets: it takes no crawl file, no %s--plan, --resume or --set",
+                         due ? "due" : "target", due ? "--target, " : "");
     if (due)
-        return argc > optind || o.plan || o.resume || o.set_count
-                   ? cmd_usage("run", "--due carries out targets: it takes no crawl file, no --plan, --resume or --set")
-                   : run_due(g, &o, now_us);
+        return run_due(g, &o, now_us);
     if (now_us)
         return cmd_usage("run", "--now goes with --due");
+    if (target)
+        return run_target(g, &o, target);
     if (argc - optind != 1)
         return cmd_usage("run", optind == argc ? "which crawl? Name a crawl file" : "one crawl file at a time");
     if (strncmp(argv[optind], "http://", 7) == 0 || strncmp(argv[optind], "https://", 8) == 0)
@@ -332,13 +339,14 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
 }
 
 const struct command cmd_run = {
-    "run", "run a crawl from start to end, or go on with one", run_main, "[OPTION]... CRAWL.yml | --due",
+    "run", "run a crawl from start to end, or go on with one", run_main, "[OPTION]... CRAWL.yml | --due | --target ID",
     "Puts out the lines of a crawl file, follows what they lead to as far as the leash allows, and\n"
     "leaves documents in the lake and a graph in the catalog.\n"
     "\n"
     "      --due              instead of a crawl file: carry out the targets that are due (trotline targets), one\n"
     "                         after the other, and nothing else; what cron calls every few minutes\n"
     "      --now TIME         with --due: take this for the time\n"
+    "      --target ID        carry out this target now, whether it is due or not; its schedule stays as it is\n"
     "      --plan             print the bound on its size (and what earlier crawls took); fetch nothing\n"
     "      --resume ROOT      go on with an interrupted crawl; `auto`: the newest unfinished one of this\n"
     "                         name, else begin a new one (what cron uses)\n"
@@ -355,4 +363,5 @@ const struct command cmd_run = {
     "  trotline run kayaking.yml --plan\n"
     "  trotline run kayaking.yml --resume auto --fail-on any\n"
     "  trotline run kayaking.yml --set leash.depth=2 -o jsonl\n"
-    "  trotline -q run --due\n"};
+    "  trotline -q run --due\n"
+    "  trotline run --target kayaking\n"};

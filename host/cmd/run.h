@@ -19,6 +19,7 @@ struct run_options {
 struct run_turn { /* of a target: the crawl is carried out if that is still due when its lock is held */
     const struct targets_entry *target;
     int64_t now_us;
+    bool by_hand; /* whether it is due or not, and its schedule stays as it is */
 };
 enum { RUN_SKIPPED = -1 }; /* instead of an exit code: another has it, or has just done it */
 struct running {
@@ -43,6 +44,7 @@ enum {
     OPT_FAIL_ON,
     OPT_RELAX,
     OPT_DUE,
+    OPT_TARGET,
     OPT_NOW,
     OPT_DEPTH,
     OPT_FANOUT,
@@ -65,6 +67,7 @@ int run_option(const char *command, int c, struct run_options *o);
 int run_and_release(struct running *r);
 /* run_due.c: carries out what is due at that time (0: now). The exit code. */
 int run_due(const struct cmd_globals *g, const struct run_options *o, int64_t now_us);
+int run_target(const struct cmd_globals *g, const struct run_options *o, const char *id); /* due or not */
 /* run_tell.c */
 void run_tell_one(void *ctx, const struct super_finished *f); /* a line of -o jsonl */
 const char *run_end_word(const struct running *r);

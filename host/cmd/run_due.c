@@ -1,4 +1,5 @@
-/* run_due.c - trotline run --due: the targets that are due, one after the other, and what reactions promote meanwhile.
+/* run_due.c - trotline run --due: the targets that are due, one after the other, and what reactions promote meanwhile;
+ * trotline run --target: one of them, by hand.
  *
  * Invariant: a target has one turn at most in one call, so that a call ends; whether it is still due is asked again
  * when its lock is held (run.c), so that two calls at once never do the same. */
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
+#include "base/yaml.h"
 #include "cmd/candidates.h"
 #include "cmd/run.h"
 
@@ -204,4 +206,42 @@ int run_due(const struct cmd_globals *g, const struct run_options *o, int64_t no
     free(d.tried);
     buf_free(&d.trouble);
     return d.code;
+}
+
+/* ---- by hand */
+
+static int no_target(const struct targets *t, const char *id) {
+    AUTO_FREE const char **known = mem_array(NULL, t->count + 1, sizeof *known);
+    for (size_t i = 0; i < t->count; i++)
+        known[i] = t->entry[i].t.crawl.name;
+    const char *near = yaml_nearest(id, known, t->count);
+    return cmd_usage("run", "there is no target '%.100s'; %s%s%s", id, near ? "did you mean '" : "",
+                     near ? near : "trotline targets lists those that there are", near ? "'?" : "");
+}
+
+int run_target(const struct cmd_globals *g, const struct run_options *o, const char *id) {
+    struct cmd_open opened = {0};
+    struct targets t = {0};
+    struct fail why = FAIL_INIT;
+    struct targets_entry *e = NULL;
+    int code = somewhere(g);
+    if (!code)
+        code = cmd_open(&opened, g, CMD_STORE_WRITE | CMD_LAKE_WRITE, NULL, 0);
+    if (!code && targets_load(&opened.config, opened.store, candidates_problem, &t, &why))
+        code = cmd_fail(&why, EXIT_CONFIG);
+    cmd_close(&opened);
+    for (size_t i = 0; !code && !e && i < t.count; i++)
+        e = strcmp(t.entry[i].t.crawl.name, id) == 0 ? &t.entry[i] : NULL;
+    if (!code && !e)
+        code = no_target(&t, id);
+    if (e) {
+        struct run_options own = *o;
+        own.resume = "auto";
+        const struct run_turn turn = {.target = e, .now_us = time_now_us(), .by_hand = true};
+        struct running r = {.g = g, .o = &own, .turn = &turn, .crawl = e->t.crawl};
+        e->t.crawl = (struct crawl){0};
+        code = run_and_release(&r);
+    }
+    targets_free(&t);
+    return code;
 }

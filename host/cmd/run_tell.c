@@ -184,7 +184,9 @@ static void say_closing(const struct running *r, int code) {
     char elapsed[TIME_TEXT];
     AUTO_BUF struct buf resume = BUF_INIT, waits = BUF_INIT, cause = BUF_INIT;
     time_duration_text(r->sum.elapsed_us, elapsed);
-    if (r->turn)
+    if (r->turn && r->turn->by_hand)
+        buf_printf(&resume, "trotline run --target %s", r->crawl.name);
+    else if (r->turn)
         buf_text(&resume, "trotline run --due");
     else if (r->crawl.file)
         buf_printf(&resume, "trotline run %s --resume %s", r->crawl.file, r->root_id);

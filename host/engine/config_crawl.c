@@ -416,9 +416,9 @@ static int fill(struct schema_reader *r, struct tl_span text, const char *const 
     if (!rc && root->kind != YAML_MAP)
         rc = yaml_fail(r->err, root, "a crawl file is a map of keys and values, such as crawl: NAME");
     if (!rc && yaml_get(root, "id") && yaml_get(root, "name") && !yaml_get(root, "crawl"))
-        rc = yaml_fail(
-            r->err, root,
-            "this is a target, not a crawl file: in the folder of targets, trotline run --due carries it out");
+        rc = yaml_fail(r->err, root,
+                       "this is a target, not a crawl file: in the folder of targets, trotline run --due carries it "
+                       "out, or trotline run --target ID");
     if (!rc)
         rc = config_crawl_tree(r, root, out);
     return rc;

@@ -50,6 +50,13 @@ def drift():
     d = json.loads(w.tl("diff", *roots, "-o", "json").out)
     eq("as diff has it", [len(d[k]) for k in ("added", "removed", "changed")], [1, 1, 2])
     ok("the table says so", "+1 -1 ~2" in w.tl("targets").out)
+    next_due = t["next_due"]
+    r = w.tl("run", "--target", "drifting")
+    eq("by hand it runs though it is not due", (r.code, len(crawls(w)), r.root in [x["root_id"] for x in w.sql("SELECT root_id FROM crawls")]), (0, 3, True))
+    eq("and is due when it was", listed(w)["drifting"]["next_due"], next_due)
+    r = w.tl("run", "--target", "driftin")
+    ok("one that is none", r.code == 2 and "did you mean 'drifting'?" in r.err, r)
+    eq("one or what is due, not both", w.tl("run", "--due", "--target", "drifting").code, 2)
 
 
 def honest():
