@@ -23,9 +23,10 @@ static int bad_name(const char *name) {
     return cmd_usage("track", "'%.100s' is no name: [github.com/]LOGIN or [github.com/]LOGIN/REPO", name);
 }
 
-static int add(struct track *t, int count, char **names) {
+/* add, or else remove. */
+static int change(struct track *t, bool add, int count, char **names) {
     struct fail why = FAIL_INIT;
-    int added = 0;
+    int changed = 0;
     for (int i = 0; i < count; i++) {
         AUTO_BUF struct buf name = BUF_INIT;
         if (tracker_name(names[i], &name))
@@ -33,13 +34,16 @@ static int add(struct track *t, int count, char **names) {
     }
     for (int i = 0; i < count; i++) {
         AUTO_BUF struct buf name = BUF_INIT;
-        bool is_new = false;
+        bool one = false;
         tracker_name(names[i], &name);
-        if (tracker_add(t->tracker, name.data, &is_new, &why))
+        if ((add ? tracker_add : tracker_remove)(t->tracker, name.data, &one, &why))
             return cmd_fail(&why, EXIT_INTERNAL);
-        added += is_new;
+        changed += one;
     }
-    log_ending(EXIT_DONE, "%d of %d added; the next one is given out by: trotline track next", added, count);
+    if (add)
+        log_ending(EXIT_DONE, "%d of %d added; the next one is given out by: trotline track next", changed, count);
+    else
+        log_ending(EXIT_DONE, "%d of %d removed; what was backed up of them stays", changed, count);
     return EXIT_DONE;
 }
 
@@ -200,21 +204,22 @@ static int carry_out(struct track *t, const struct cmd_globals *g, int argc, cha
     static const struct {
         const char *verb;
         int least, most;
-    } verbs[] = {{"add", 1, 100000}, {"next", 0, 0}, {"renew", 1, 1}, {"complete", 1, 1}, {"status", 0, 1}};
+    } verbs[] = {{"add", 1, 100000}, {"next", 0, 0},   {"renew", 1, 1},
+                 {"complete", 1, 1}, {"status", 0, 1}, {"remove", 1, 100000}};
     struct fail why = FAIL_INIT;
     size_t v = 0;
     if (argc < 1)
-        return cmd_usage("track", "do what? add, next, renew, complete or status");
+        return cmd_usage("track", "do what? add, next, renew, complete, status or remove");
     while (v < COUNT_OF(verbs) && strcmp(argv[0], verbs[v].verb) != 0)
         v++;
     if (v == COUNT_OF(verbs))
-        return cmd_usage("track", "it does add, next, renew, complete and status, not '%.60s'", argv[0]);
+        return cmd_usage("track", "it does add, next, renew, complete, status and remove, not '%.60s'", argv[0]);
     if (argc - 1 < verbs[v].least || argc - 1 > verbs[v].most)
         return cmd_usage("track", "%s takes %s", argv[0],
                          verbs[v].most == 0   ? "no name"
                          : verbs[v].most == 1 ? "one name"
                                               : "names");
-    bool records = v == 0 || v == 3;
+    bool records = v == 0 || v == 3 || v == 5;
     int code = cmd_open(&t->open, g, 0, NULL, 0);
     bool looks = v == 4 && !code && strcmp(t->open.config.tracked_backend, "catalog") == 0; /* and makes nothing */
     if (!code)
@@ -226,7 +231,8 @@ static int carry_out(struct track *t, const struct cmd_globals *g, int argc, cha
         return cmd_fail(&why, EXIT_INTERNAL);
     switch (v) {
     case 0:
-        return add(t, argc - 1, argv + 1);
+    case 5:
+        return change(t, v == 0, argc - 1, argv + 1);
     case 1:
         return next(t);
     case 4:
@@ -271,7 +277,7 @@ static int track_main(int argc, char **argv, const struct cmd_globals *g) {
 
 const struct command cmd_track = {
     "track", "share what is backed up again and again among workers", track_main,
-    "add NAME... | next | renew NAME | complete NAME | status [NAME]",
+    "add NAME... | next | renew NAME | complete NAME | status [NAME] | remove NAME...",
     "Keeps the names that are to be backed up again and again, and gives out the one whose turn it is, locked, so\n"
     "that several workers never have the same. NAME is [github.com/]LOGIN or [github.com/]LOGIN/REPO.\n"
     "\n"
@@ -282,6 +288,7 @@ const struct command cmd_track = {
     "  complete NAME          it is done, or with --error it failed; its lock is free again\n"
     "  status [NAME]          what is tracked, when it was completed, who has it; of a login, its repositories\n"
     "                         (SERVER/OWNER for those of another server)\n"
+    "  remove NAME...         they are tracked no more, and locks of them are lost; backups stay\n"
     "\n"
     "A lock ends by itself when its holder dies. renew and complete end with 1 when --token is no longer its own.\n"
     "\n"

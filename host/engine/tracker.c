@@ -111,6 +111,13 @@ int tracker_add(struct tracker *t, const char *name, bool *added, struct fail *w
     return rc || !t->redis ? rc : tracker_redis_add(t->redis, name, -1, &there, why);
 }
 
+int tracker_remove(struct tracker *t, const char *name, bool *removed, struct fail *why) {
+    int rc = store_track_remove(t->store, name, removed, why);
+    if (!rc && t->redis)
+        rc = tracker_redis_remove(t->redis, name, removed, why);
+    return rc || !t->lake ? rc : tracker_record_write(t->lake, t->store, name, why);
+}
+
 static int64_t ms_of(int64_t us) {
     return us < 1000 ? 1 : us / 1000;
 }

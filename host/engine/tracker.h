@@ -15,6 +15,7 @@ int tracker_name(const char *given, struct buf *out);
 int tracker_open(const struct config *c, struct store *s, struct lake *l, struct tracker **out, struct fail *why);
 void tracker_close(struct tracker *t);
 int tracker_add(struct tracker *t, const char *name, bool *added, struct fail *why);
+int tracker_remove(struct tracker *t, const char *name, bool *removed, struct fail *why); /* its backups stay */
 /* As the functions of store/tracked.h. */
 int tracker_next(struct tracker *t, const char *owner, int64_t ttl_us, struct buf *name, int64_t *token,
                  struct fail *why);

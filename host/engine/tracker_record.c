@@ -41,7 +41,9 @@ int tracker_record_write(struct lake *l, struct store *s, const char *name, stru
         return why->status;
     int rc = store_query(s, "SELECT name, added_at, completed_at, taken_at, error FROM tracked WHERE name = $1", &arg,
                          1, each_row, &text, why);
-    return rc || !text.len ? rc : lake_tracked_write(l, name, buf_span(&text), why);
+    if (rc)
+        return rc;
+    return text.len ? lake_tracked_write(l, name, buf_span(&text), why) : lake_tracked_remove(l, name, why);
 }
 
 /* ---- reading */

@@ -4,6 +4,7 @@
 #include "lake/lake.h"
 #include "store/store.h"
 
+/* As the catalog has it now; of a name that it has not, there is none. */
 int tracker_record_write(struct lake *l, struct store *s, const char *name, struct fail *why);
 /* Of the file at that path below the lake. A name that the catalog has stays as it is; without a store it is only
  * looked at. TL_INVALID, EXIT_DAMAGED: it is none. */

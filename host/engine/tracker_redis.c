@@ -164,6 +164,21 @@ int tracker_redis_add(struct tracker_redis *r, const char *name, int64_t score, 
     return TL_OK;
 }
 
+/* *removed is set, never reset. */
+int tracker_redis_remove(struct tracker_redis *r, const char *name, bool *removed, struct fail *why) {
+    AUTO_BUF struct buf lock = BUF_INIT;
+    buf_printf(&lock, "lock:%s", name);
+    const char *argv[] = {"EVAL",    "redis.call('DEL', KEYS[2]) return redis.call('ZREM', KEYS[1], ARGV[1])",
+                          "2",       "tracked",
+                          lock.data, name};
+    redisReply *a = ask(r, REDIS_REPLY_INTEGER, "take a name out of the tracked set", why, 6, argv);
+    if (!a)
+        return why->status;
+    *removed = *removed || a->integer > 0;
+    freeReplyObject(a);
+    return TL_OK;
+}
+
 /* Times are the server's: the clocks of workers may differ. One that failed has had its turn, too. */
 #define TAKE                                                                                                           \
     "local at = 0 "                                                                                                    \
@@ -279,6 +294,13 @@ int tracker_redis_add(struct tracker_redis *r, const char *name, int64_t score, 
     (void)name;
     (void)score;
     (void)added;
+    return none(why);
+}
+
+int tracker_redis_remove(struct tracker_redis *r, const char *name, bool *removed, struct fail *why) {
+    (void)r;
+    (void)name;
+    (void)removed;
     return none(why);
 }
 

@@ -11,6 +11,7 @@ void tracker_redis_close(struct tracker_redis *r);
 int tracker_redis_count(struct tracker_redis *r, int64_t *count, struct fail *why); /* of names */
 /* score: seconds since 1970, -1: never. A name that is there stays as it is. */
 int tracker_redis_add(struct tracker_redis *r, const char *name, int64_t score, bool *added, struct fail *why);
+int tracker_redis_remove(struct tracker_redis *r, const char *name, bool *removed, struct fail *why); /* and its lock */
 int tracker_redis_next(struct tracker_redis *r, const char *owner, int64_t ttl_ms, struct buf *name, int64_t *token,
                        struct fail *why);
 int tracker_redis_renew(struct tracker_redis *r, const char *name, int64_t token, int64_t ttl_ms, struct fail *why);

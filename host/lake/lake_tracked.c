@@ -54,3 +54,11 @@ int lake_tracked_write(struct lake *l, const char *name, struct tl_span text, st
     lake_unstage(l, staged);
     return rc;
 }
+
+int lake_tracked_remove(struct lake *l, const char *name, struct fail *why) {
+    AUTO_BUF struct buf path = BUF_INIT;
+    lake_tracked_path(&path, name);
+    if (unlinkat(l->fd, path.data, 0) == 0 || errno == ENOENT)
+        return TL_OK;
+    return lake_broken(why, "remove", l, path.data);
+}

@@ -12,4 +12,5 @@ void lake_tracked_path(struct buf *out, const char *name); /* of SERVER/LOGIN[/R
 /* One at a time writes: between lock and unlock, what is written can be read from where it comes. -1, said: no lock. */
 int lake_tracked_lock(struct lake *l, struct fail *why);
 int lake_tracked_write(struct lake *l, const char *name, struct tl_span text, struct fail *why);
+int lake_tracked_remove(struct lake *l, const char *name, struct fail *why); /* one that is not there is no fault */
 #endif

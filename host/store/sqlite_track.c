@@ -55,6 +55,18 @@ int store_track_add(struct store *s, const char *name, bool *added, struct fail 
     return end(s, rc, why);
 }
 
+int store_track_remove(struct store *s, const char *name, bool *removed, struct fail *why) {
+    int64_t changed = 0;
+    int rc = store_begin(s, why);
+    if (rc)
+        return rc;
+    rc = change(s, "DELETE FROM tracked_name WHERE name = ?1", name, NULL, 0, NULL, &changed);
+    *removed = changed > 0;
+    if (!rc)
+        rc = change(s, "UPDATE lock_row SET until_us = 0 WHERE name = ?1", name, NULL, 0, NULL, NULL);
+    return end(s, rc, why);
+}
+
 int store_track_put(struct store *s, const struct store_tracked *t, struct fail *why) {
     const int64_t number[] = {t->added_us, t->done_us, t->taken_us};
     int rc = store_begin(s, why);

@@ -8,6 +8,8 @@
 #include "store/store.h"
 
 int store_track_add(struct store *s, const char *name, bool *added, struct fail *why);
+/* It is tracked no more; whoever has its lock has lost it. */
+int store_track_remove(struct store *s, const char *name, bool *removed, struct fail *why);
 /* The next one that is not locked, and locks it: those that were never completed first, then by when they were taken
  * last. TL_NOTFOUND: all are locked, or there are none. */
 int store_track_next(struct store *s, const char *owner, int64_t ttl_us, struct buf *name, int64_t *token,

@@ -38,6 +38,25 @@ def tracked(where, w):
     return again
 
 
+def removed(where, w):
+    """Out of the set, of the lake and of Redis; who had it has lost it; it can be added again, as new."""
+    w.tl("track", "add", "leaving", "staying")
+    held = {x[0]: x[1] for x in iter(lambda: take(w, "w5"), (None, 0))}
+    r = w.tl("track", "remove", "github.com/leaving", "never-there")
+    ok(f"{where}: removed", r.code == 0 and r.last_line().startswith("1 of 2 removed"), r)
+    eq(f"{where}: its lock is lost", w.tl("track", "complete", "leaving", "--token", str(held["github.com/leaving"])).code, 1)
+    eq(f"{where}: nobody gets it", take(w, "w5"), (None, 0))
+    names = [x["name"] for x in json.loads(w.tl("track", "status", "-o", "json").out)]
+    ok(f"{where}: status has the other alone", "github.com/leaving" not in names and "github.com/staying" in names, names)
+    eq(f"{where}: and so has the lake", [x for x in w.files("tracked") if "leaving" in x or "staying" in x],
+       [x for x in w.files("tracked") if x.endswith("/staying.json")])
+    eq(f"{where}: what is no name", w.tl("track", "remove", "a/b/c").code, 2)
+    w.tl("track", "add", "leaving")
+    name, token = take(w, "w5")
+    eq(f"{where}: added again, with a greater token", (name, token > held["github.com/leaving"]), ("github.com/leaving", True))
+    w.tl("track", "remove", "leaving", "staying")
+
+
 LOOP = """
 n=0
 while [ $n -lt $TIMES ]; do
@@ -91,6 +110,7 @@ def two_workers(where, w):
 
 def track_catalog():
     two_workers("catalog", World(plugins=()))
+    removed("catalog", World(plugins=()))
     w = World(plugins=())
     tracked("catalog", w)
     held = w.start("track", "next", "--owner", "racer", "-o", "json").wait()
@@ -184,6 +204,7 @@ def track_redis():
                 return s.recv(65536)
 
         two_workers("redis", w)
+        removed("redis", w)
         ask("FLUSHALL")
         w = World(plugins=(), config=w.config.read_text()[w.config.read_text().index("tracked:"):])
         again = tracked("redis", w)
