@@ -124,34 +124,23 @@ static int remote_holders(struct track *t, struct buf *out, struct fail *why) {
     return rc;
 }
 
-/* The names of folders of the lake, as people write them. */
-#define PLAIN(what) "replace(replace(" what ", '%3A', ':'), '%2F', '/')"
 #define ALL                                                                                                            \
     "WITH held(name, owner, until_at) AS (SELECT name, owner, until_at FROM locks WHERE until_at > $2 UNION ALL "      \
     "SELECT value ->> 'name', value ->> 'owner', value ->> 'until_at' FROM json_each($1)), "                           \
-    "kept(name, repositories, updated_at) AS (SELECT lower(" PLAIN(                                                    \
-        "server || '/' || owner") "), count(DISTINCT CASE WHEN kind = "                                                \
-                                  "'bundle' THEN name END), max(at) FROM backups GROUP BY 1), "                        \
-                                  "every(name) AS (SELECT name FROM tracked UNION SELECT name FROM kept) "             \
-                                  "SELECT e.name, t.completed_at, k.repositories, k.updated_at, h.owner, h.until_at, " \
-                                  "t.error FROM every e LEFT "                                                         \
-                                  "JOIN "                                                                              \
-                                  "tracked t ON t.name = e.name LEFT JOIN kept k ON k.name = e.name LEFT JOIN held h " \
-                                  "ON h.name = e.name ORDER BY 1"
+    "kept(name, repositories, updated_at) AS (SELECT lower(server || '/' || owner), "                                  \
+    "count(DISTINCT CASE WHEN kind = 'bundle' THEN name END), max(at) FROM backups GROUP BY 1), "                      \
+    "every(name) AS (SELECT name FROM tracked UNION SELECT name FROM kept) "                                           \
+    "SELECT e.name, t.completed_at, k.repositories, k.updated_at, h.owner, h.until_at, t.error FROM every e "          \
+    "LEFT JOIN tracked t ON t.name = e.name LEFT JOIN kept k ON k.name = e.name LEFT JOIN held h ON h.name = e.name "  \
+    "ORDER BY 1"
 #define ONE                                                                                                            \
-    "WITH kept AS (SELECT *, " PLAIN("server || '/' || owner") " AS place, " PLAIN(                                    \
-        "owner") " AS who FROM backups "                                                                               \
-                 "WHERE kind <> 'json') "                                                                              \
-                 "SELECT place || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at END) AS "           \
-                 "updated_at, "                                                                                        \
-                 "count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, sum(bytes) AS bytes, "                        \
-                 "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT r.error FROM backups " \
-                 "l JOIN runs "                                                                                        \
-                 "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND l.name = b.name AND "   \
-                 "l.kind = "                                                                                           \
-                 "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM kept b WHERE lower(place) IN "     \
-                 "($1, $2) OR "                                                                                        \
-                 "lower(place || '/' || name) IN ($1, $2) OR lower(who) = $2 GROUP BY server, owner, name ORDER BY 1"
+    "SELECT server || '/' || owner || '/' || name AS repository, max(CASE WHEN kind = 'bundle' THEN at END) AS "       \
+    "updated_at, count(CASE WHEN kind = 'bundle' THEN 1 END) AS copies, sum(bytes) AS bytes, "                         \
+    "max(CASE WHEN kind = 'error' AND bytes > 0 THEN at END) AS failed_at, (SELECT r.error FROM backups l JOIN runs "  \
+    "r ON r.run_id = l.run_id WHERE l.server = b.server AND l.owner = b.owner AND l.name = b.name AND l.kind = "       \
+    "'error' AND l.bytes > 0 ORDER BY l.at DESC LIMIT 1) AS error FROM backups b WHERE kind <> 'json' AND "            \
+    "(lower(server || '/' || owner) IN ($1, $2) OR lower(server || '/' || owner || '/' || name) IN ($1, $2) OR "       \
+    "lower(owner) = $2) GROUP BY server, owner, name ORDER BY 1"
 
 static int each_given(void *ctx, const struct store_row *row) {
     (void)row;

@@ -407,8 +407,8 @@ CREATE TABLE promotion (
 CREATE UNIQUE INDEX promotion_id ON promotion (id) WHERE removed_us = 0;
 CREATE INDEX promotion_what ON promotion (kind, what);
 
--- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h; the
--- store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
+-- In the views AT(x), STATE(x), EDGE(x) and REASON(x) stand for the expressions that give ISO time and the names of store.h, and
+-- PLAIN(x) for a part of a path of the lake as it was before it became that; the store writes them out when it makes a catalog (sqlite_schema.c), so what stands in the file needs nothing of ours.
 CREATE VIEW runs AS SELECT
     r.run_id, p.run_id AS parent_id, o.run_id AS root_id, r.depth, c.name AS collector, c.version AS collector_version,
     t.name AS target, STATE(r.state) AS status, r.reason, r.attempts,
@@ -470,7 +470,7 @@ CREATE VIEW backups AS WITH file AS (
     FROM document d JOIN run r ON r.key = d.run JOIN run o ON o.key = r.root CROSS JOIN json_each(d.attachments) a
     WHERE d.attachments LIKE '%"backups/%' AND a.value ->> 'path' LIKE 'backups/%')
 SELECT
-    x.place ->> 2 AS server, x.place ->> 7 AS owner, substr(x.called, instr(x.called, ' of ') + 4) AS name,
+    PLAIN(x.place ->> 2) AS server, PLAIN(x.place ->> 7) AS owner, substr(x.called, instr(x.called, ' of ') + 4) AS name,
     CASE WHEN x.place ->> 12 IS NULL THEN substr(x.called, 1, instr(x.called, ' of ') - 1) ELSE 'object' END AS kind,
     CASE WHEN x.place ->> 12 IS NULL
         THEN substr(x.place ->> 9, 1, 13) || ':' || substr(x.place ->> 9, 15, 2) || ':' || substr(x.place ->> 9, 18, 3)

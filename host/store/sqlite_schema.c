@@ -28,6 +28,18 @@ static void iso_time(struct buf *out, struct tl_span x) {
                (int)x.len, x.ptr, (int)x.len, x.ptr, (int)x.len, x.ptr);
 }
 
+/* A part of a path of the lake as it was before lake_value; of what it writes as %XX, what stands in names of servers
+ * and owners. */
+static void plain(struct buf *out, struct tl_span x) {
+    static const char *const written[][2] = {{"3A", ":"}, {"2F", "/"}, {"7E", "~"}, {"40", "@"},
+                                             {"5B", "["}, {"5D", "]"}, {"2B", "+"}, {"25", "%"}};
+    for (size_t i = 0; i < COUNT_OF(written); i++)
+        buf_lit(out, "replace(");
+    buf_add(out, x.ptr, x.len);
+    for (size_t i = 0; i < COUNT_OF(written); i++)
+        buf_printf(out, ", '%%%s', '%s')", written[i][0], written[i][1]);
+}
+
 /* The argument of NAME( ... ) when `at` stands on such a call; empty otherwise. */
 static struct tl_span call_of(const char *text, const char *at, const char *name) {
     size_t len = strlen(name);
@@ -50,6 +62,8 @@ static void write_out(struct buf *out) {
         struct tl_span x;
         if ((x = call_of(views, at, "AT")).len)
             iso_time(out, x);
+        else if ((x = call_of(views, at, "PLAIN")).len)
+            plain(out, x);
         else if ((x = call_of(views, at, "STATE")).len)
             words(out, x, store_state_name, STORE_STATES);
         else if ((x = call_of(views, at, "EDGE")).len)

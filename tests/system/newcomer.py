@@ -129,6 +129,7 @@ def repositories():
     owner = f"{server}/git/tools"
     status = f.w.tl("track", "status")
     ok("status names a server as one writes it", owner in status.out, status)
+    eq("and so does the view", f.w.sql("SELECT DISTINCT server, owner FROM backups WHERE kind <> 'json'"), [{"server": server, "owner": "git/tools"}])
     for given in (owner, "git/tools", owner + "/knife"):
         rows = f.w.tl("track", "status", given, "-o", "jsonl").lines()
         ok(f"status {given}", f"{owner}/knife" in [x["repository"] for x in rows], rows)
