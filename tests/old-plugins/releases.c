@@ -1,5 +1,5 @@
-/* releases.c - the source of x86_64/releases-1.0.so, which was compiled against <trotline.h> 1.0 and is never compiled again: that it
- * still loads and gives the same document is the promise of the ABI. */
+/* releases.c - the source of x86_64/releases-1.N.so, each of which was compiled against <trotline.h> 1.N and is never compiled again:
+ * that it still loads and gives the same document is the promise of the ABI. */
 #include <trotline.h>
 
 struct args {
