@@ -42,6 +42,7 @@ struct ref {
 struct refs {
     struct ref *item;
     size_t count, room;
+    size_t refused;            /* what is offered under names that no ref can have, or with an id that is none */
     const char *head;          /* the ref that HEAD leads to; NULL: none that is known */
     const char *head_oid;      /* what HEAD is; NULL: nothing */
     char digest[65];           /* of the sorted lines "OID REF\n" */
@@ -67,6 +68,7 @@ struct outcome {
     int rc;                     /* of git, or the HTTP status */
     const char *reason;
     const struct refs *refs;
+    size_t refs_refused; /* offered under names that no ref can have */
     struct tl_backup bundle, zip;
     struct tl_list dropped; /* bundles that went with it */
     bool verified;

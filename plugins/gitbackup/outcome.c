@@ -61,6 +61,8 @@ int outcome_put(struct tl_run *run, const struct repository *r, const struct out
     if (o->refs) {
         member(&t, "head", o->refs->head);
         member(&t, "refs_digest", o->refs->digest);
+        if (o->refs_refused)
+            text_word(&t, text_format(run, ",\"refs_refused\":%zu", o->refs_refused));
         text_word(&t, text_format(run, ",\"refs\":%zu", o->refs->count));
     }
     if (o->bundle.path) {

@@ -82,11 +82,17 @@ static bool ends_in(struct tl_span s, const char *tail) {
     return s.len >= n && memcmp(s.ptr + s.len - n, tail, n) == 0;
 }
 
-/* One of "OID REF"; others than refs, and peeled ones, are passed over. */
+/* One of "OID REF"; peeled ones are passed over, and what cannot be a ref is counted. */
 static int take(struct tl_run *run, struct refs *r, struct tl_span oid, struct tl_span name) {
-    if (is_oid(oid) && name.len == 4 && memcmp(name.ptr, "HEAD", 4) == 0)
+    bool head = name.len == 4 && memcmp(name.ptr, "HEAD", 4) == 0, good = is_oid(oid);
+    if (good && head)
         r->head_oid = text_copy(run, oid);
-    return is_oid(oid) && is_name(name) && !ends_in(name, "^{}") ? refs_add(run, r, oid, name) : TL_OK;
+    if (head || ends_in(name, "^{}"))
+        return TL_OK;
+    if (good && is_name(name))
+        return refs_add(run, r, oid, name);
+    r->refused += good || (name.len > 5 && memcmp(name.ptr, "refs/", 5) == 0); /* others are of the protocol */
+    return TL_OK;
 }
 
 static struct tl_span cut(struct tl_span *rest, char at) {

@@ -306,6 +306,20 @@ static int empty(struct work *w) {
     return rc ? rc : put_manifest(w);
 }
 
+/* Nobody is to take for empty, or for whole, what its server offers under names that no ref can have. */
+static int tell_refused(struct work *w) {
+    w->o.refs_refused = w->offered.refused;
+    if (w->offered.count == 0)
+        return outcome_fail(w->run, &w->o, "git", -1,
+                            text_format(w->run,
+                                        "%s offers %zu refs, and none under a name that a ref can have: nothing of it "
+                                        "can be copied, and it is not empty",
+                                        w->m.origin, w->offered.refused));
+    tl_log(w->run, TL_WARN, "%s: %zu refs are left out: their server gives them names that no ref can have",
+           w->r->full_name, w->offered.refused);
+    return TL_OK;
+}
+
 static int decide(struct work *w) {
     int rc = mirror_open(&w->m);
     if (!rc)
@@ -318,6 +332,11 @@ static int decide(struct work *w) {
         return TL_OK;
     const char *head = w->offered.head && refs_find(&w->offered, w->offered.head) ? w->offered.head : NULL;
     w->offered.head = head ? head : NULL;
+    if (w->offered.refused) {
+        rc = tell_refused(w);
+        if (rc || w->o.status)
+            return rc;
+    }
     if (w->offered.count == 0)
         return empty(w);
     if (!w->known || strcmp(w->was.digest, w->offered.digest) != 0 || !same(w->was.head, w->offered.head))

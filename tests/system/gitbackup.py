@@ -69,6 +69,29 @@ def b2_to_b5():
     f.close()
 
 
+def names_of_none():
+    """Refs under names that none can have: never taken for an empty repository, nor left out in silence."""
+    f = Farm()
+    good = f.add("acme", "mixed", 1).commit({"a": "b\n"})
+    for n, name in enumerate(("dots", "spaces", "strange", "oids"), 2):
+        f.add("acme", name, n, source=False)
+    f.add("acme", "empty", 9)
+    x = "1" * 40
+    f.made_up = {"acme/dots.git": [f"{x} refs/heads/a..b\0 agent=x\n", f"{x} refs/heads/../../c\n"], "acme/spaces.git": [f"{x} HEAD\0\n", f"{x} refs/heads/a b\n"],
+                 "acme/strange.git": [f"{x} main\0\n"], "acme/oids.git": ["12 refs/heads/main\0\n"],
+                 "acme/mixed.git": [f"{good} HEAD\0 symref=HEAD:refs/heads/main\n", f"{x} refs/heads/a..b\n", f"{good} refs/heads/main\n"]}
+    for again in (False, True):
+        r = f.go("acme", apart=again)
+        said = {k.split("/")[1]: v for k, v in f.told(r.root).items()}
+        eq("none is said to be empty but the one that is", (r.code, {k: v["status"] for k, v in said.items()}),
+           (5, {"dots": "failed", "spaces": "failed", "strange": "failed", "oids": "failed", "mixed": "unchanged" if again else "ok", "empty": "empty"}))
+        ok("and why", "2 refs" in said["dots"]["reason"] and "not empty" in said["dots"]["reason"] and "not empty" in r.err, said["dots"])
+        eq("of others what is left out is counted", (said["mixed"]["refs"], said["mixed"].get("refs_refused"), said["empty"].get("refs_refused")), (1, 1, None))
+        ok("and said", "acme/mixed: 1 refs are left out" in r.err, r)
+    same("each has an .error", sorted(p.name for p in f.folder("acme").glob("*.error")), ["dots.error", "oids.error", "spaces.error", "strange.error"])
+    f.close()
+
+
 def b4_to_b10():
     f = Farm(step=4)
     f.add("acme", "empty", 1)
@@ -240,4 +263,4 @@ def shards():
     f.close()
 
 
-main(b2_to_b5, b4_to_b10, killed, secret, elsewhere, reacting, long_lists, shards)
+main(b2_to_b5, b4_to_b10, names_of_none, killed, secret, elsewhere, reacting, long_lists, shards)

@@ -57,10 +57,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, status, body, *headers):
+    def answer(self, status, body, *headers, kind="application/json"):
         body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
-        for k, v in (("Content-Type", "application/json"), *headers, ("Content-Length", str(len(body)))):
+        for k, v in (("Content-Type", kind), *headers, ("Content-Length", str(len(body)))):
             self.send_header(k, v)
         self.end_headers()
         self.wfile.write(body)
@@ -139,6 +139,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
                 return self.give(part[1], query)
             if part[0] == "git":
                 name = "/".join(part[1:3])
+                if name in hub.made_up and path.endswith("/info/refs"):
+                    lines = ["# service=git-upload-pack\n", None, *hub.made_up[name], None]
+                    body = b"".join(b"0000" if x is None else b"%04x" % (len(x.encode()) + 4) + x.encode() for x in lines)
+                    return self.answer(200, body, kind="application/x-git-upload-pack-advertisement")
                 if name in hub.blocked:
                     return self.answer(451, b"Repository unavailable due to DMCA takedown.\n")
                 return self.backend("/" + "/".join(part[1:]), query)
@@ -155,14 +159,14 @@ class Hub(http.server.BaseHTTPRequestHandler):
 
 
 class Farm:
-    """Repositories, their server, and a world that backs them up."""
+    """Repositories, their server, and a world that backs them up. made_up: {OWNER/REPO.git: lines that it says its refs are}"""
     made = 0
 
     def __init__(self, config="", step=3, plugins=("gitbackup",)):
         Farm.made += 1
         self.repos = TMP / f"sources-{Farm.made}"
         self.repos.mkdir()
-        self.lists, self.pages, self.seen, self.blocked = {}, {}, [], set()
+        self.lists, self.pages, self.seen, self.blocked, self.made_up = {}, {}, [], set(), {}
         self.lfs, self.batches, self.given, self.ranges, self.flaky, self.media, self.media_header = None, [], [], True, False, None, None
         self.step, self.gate, self.reached, self.private = step, None, threading.Event(), False
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
