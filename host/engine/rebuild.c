@@ -111,11 +111,18 @@ static bool ends_with(const char *path, const char *end) {
     return len > n && strcmp(path + len - n, end) == 0;
 }
 
+/* A link, a pipe or the like in the place of a record. */
+static int odd(struct rebuild *r, const char *path) {
+    problem(r, path, LAKE_NO_FILE);
+    return 0;
+}
+
 static int each_record(void *ctx, const char *path, int64_t bytes, unsigned mode) {
     struct rebuild *r = ctx;
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-    (void)bytes;
     (void)mode;
+    if (bytes < 0)
+        return odd(r, path);
     if (ends_with(path, ".jsonl")) {
         if (strncmp(name, r->summary, UUID_TEXT - 1) != 0 || !*r->summary)
             problem(r, path, "it has no summary beside it, so it is no closing record (or was not finished)");
@@ -152,8 +159,9 @@ static int try_tables(struct rebuild *r, const char *path, struct fail *why) {
 static int each_tables(void *ctx, const char *path, int64_t bytes, unsigned mode) {
     struct rebuild *r = ctx;
     struct fail why = FAIL_INIT;
-    (void)bytes;
     (void)mode;
+    if (bytes < 0)
+        return odd(r, path);
     int rc = try_tables(r, path, &why);
     if (rc > 0) {
         MEM_GROW(r->later, r->later_count, r->later_room);
@@ -200,8 +208,9 @@ static int tables_of_later(struct rebuild *r) {
 static int each_tracked(void *ctx, const char *path, int64_t bytes, unsigned mode) {
     struct rebuild *r = ctx;
     struct fail why = FAIL_INIT;
-    (void)bytes;
     (void)mode;
+    if (bytes < 0)
+        return odd(r, path);
     int rc = tracker_record_read(r->l, r->s, path, &why);
     if (rc && why.exit_code == EXIT_DISK) {
         *r->why = why;
@@ -289,15 +298,15 @@ static int fill(struct rebuild *r, const char *where, const char *catalog) {
     if (!rc)
         rc = must_be_empty(r->s, catalog, r->why);
     if (!rc)
-        rc = lake_walk(r->l, "crawls", each_record, r, r->why);
+        rc = lake_walk_any(r->l, "crawls", each_record, r, r->why);
     if (!rc)
-        rc = lake_walk(r->l, LAKE_TABLES, each_tables, r, r->why);
+        rc = lake_walk_any(r->l, LAKE_TABLES, each_tables, r, r->why);
     int late = tables_of_later(r);
     rc = rc ? rc : late;
     if (!rc)
         rc = rebuild_tables_end(r->s, r->l, r->why);
     if (!rc)
-        rc = lake_walk(r->l, LAKE_TRACKED, each_tracked, r, r->why);
+        rc = lake_walk_any(r->l, LAKE_TRACKED, each_tracked, r, r->why);
     r->count = -1;
     if (!rc)
         rc = lake_walk(r->l, "documents", each_document, r, r->why);

@@ -154,9 +154,11 @@ static int each_tracked(void *ctx, const char *path, int64_t bytes, unsigned mod
     struct verify *v = ctx;
     struct fail reason = FAIL_INIT;
     (void)mode;
-    if (!v->o->quick && tracker_record_read(v->o->lake, NULL, path, &reason) && verify_there(v, path))
+    if (bytes < 0)
+        verify_problem(v, path, "%s", LAKE_NO_FILE);
+    else if (!v->o->quick && tracker_record_read(v->o->lake, NULL, path, &reason) && verify_there(v, path))
         verify_problem(v, path, "%s", reason.text);
-    v->sums->bytes += v->o->quick ? 0 : bytes;
+    v->sums->bytes += v->o->quick || bytes < 0 ? 0 : bytes;
     return TL_OK;
 }
 
@@ -167,7 +169,7 @@ int verify_tables(struct verify *v, int64_t root) {
     for (size_t i = 0; !root && !rc && i < COUNT_OF(folder); i++)
         rc = lake_walk(v->o->lake, folder[i], each_file, v, v->why);
     if (!root && !rc)
-        rc = lake_walk(v->o->lake, LAKE_TRACKED, each_tracked, v, v->why);
+        rc = lake_walk_any(v->o->lake, LAKE_TRACKED, each_tracked, v, v->why);
     if (!rc)
         rc = store_table_of(v->o->store, root, add_known, &known, v->why);
     for (size_t i = 0; !rc && i < known.count; i++)

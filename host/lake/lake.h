@@ -96,6 +96,10 @@ int64_t lake_free_bytes(struct lake *l);
  * followed. */
 int lake_walk(struct lake *l, const char *sub, int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode),
               void *ctx, struct fail *why);
+#define LAKE_NO_FILE "it is no file: a link, a pipe or the like is in its place"
+/* The same, and also for what is neither a file nor a folder, as -1 bytes: for records that nothing else names. */
+int lake_walk_any(struct lake *l, const char *sub,
+                  int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode), void *ctx, struct fail *why);
 
 /* ---- documents (document.c writes, document_read.c reads) */
 struct document_element { /* one SIMPLE value, page or pair, with its bytes where they are */

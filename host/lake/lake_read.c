@@ -102,8 +102,8 @@ static int compare_entries(const void *left, const void *right) {
     return one - other;
 }
 
-/* Is it a regular file or a folder? Anything else is not for us. */
-static bool classify(int folder, const struct dirent *e, bool *is_folder) {
+/* Is it a regular file or a folder? Anything else is not for us, unless any is asked for. */
+static bool classify(int folder, const struct dirent *e, bool any, bool *is_folder) {
     unsigned char type = e->d_type;
     if (type == DT_UNKNOWN) {
         struct stat s;
@@ -112,10 +112,10 @@ static bool classify(int folder, const struct dirent *e, bool *is_folder) {
         type = S_ISDIR(s.st_mode) ? DT_DIR : S_ISREG(s.st_mode) ? DT_REG : DT_UNKNOWN;
     }
     *is_folder = type == DT_DIR;
-    return type == DT_DIR || type == DT_REG;
+    return any || type == DT_DIR || type == DT_REG;
 }
 
-int lake_list(int folder, struct lake_names *out) {
+static int list(int folder, bool any, struct lake_names *out) {
     *out = (struct lake_names){0};
     int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
@@ -129,7 +129,7 @@ int lake_list(int folder, struct lake_names *out) {
     const struct dirent *e;
     while (errno = 0, (e = readdir(dir)) != NULL) {
         bool is_folder;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || !classify(folder, e, &is_folder))
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || !classify(folder, e, any, &is_folder))
             continue;
         MEM_GROW(entries, count, room);
         entries[count++] = (struct entry){mem_text(e->d_name), is_folder};
@@ -152,6 +152,10 @@ int lake_list(int folder, struct lake_names *out) {
     return error ? TL_FAILED : TL_OK;
 }
 
+int lake_list(int folder, struct lake_names *out) {
+    return list(folder, false, out);
+}
+
 void lake_names_free(struct lake_names *n) {
     for (size_t i = 0; i < n->count; i++)
         free(n->name[i]);
@@ -165,6 +169,7 @@ struct walk {
     void *ctx;
     struct buf path; /* relative to the lake, of what is being looked at */
     const struct lake *l;
+    bool any; /* also what is neither a file nor a folder */
     struct fail *why;
 };
 
@@ -184,7 +189,8 @@ static int walk_entry(struct walk *w, int folder, const char *name, bool is_fold
         return errno == ENOENT
                    ? 0
                    : fail_errno(w->why, TL_FAILED, "cannot look at %.300s/%.400s", w->l->path, w->path.data);
-    return S_ISREG(s.st_mode) ? w->each(w->ctx, w->path.data, (int64_t)s.st_size, s.st_mode & 07777) : 0;
+    bool regular = S_ISREG(s.st_mode);
+    return regular || w->any ? w->each(w->ctx, w->path.data, regular ? (int64_t)s.st_size : -1, s.st_mode & 07777) : 0;
 }
 
 static int walk_folder(struct walk *w, int folder, int depth) {
@@ -192,7 +198,7 @@ static int walk_folder(struct walk *w, int folder, int depth) {
     if (depth > LAKE_FOLDER_DEPTH)
         return fail_set(w->why, TL_INVALID, "%.300s/%.400s is nested too deep for a lake", w->l->path,
                         buf_span(&w->path).ptr);
-    if (lake_list(folder, &names))
+    if (list(folder, w->any, &names))
         return fail_errno(w->why, TL_FAILED, "cannot list %.300s/%.400s", w->l->path, buf_span(&w->path).ptr);
     size_t before = w->path.len;
     int rc = 0;
@@ -209,16 +215,27 @@ static int walk_folder(struct walk *w, int folder, int depth) {
     return rc;
 }
 
-int lake_walk(struct lake *l, const char *sub, int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode),
-              void *ctx, struct fail *why) {
+static int walk_below(struct lake *l, const char *sub, bool any,
+                      int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode), void *ctx,
+                      struct fail *why) {
     if (*sub && !lake_path_ok(sub))
         return fail_set(why, TL_INVALID, "\"%.400s\" is no path in a lake", sub);
     AUTO_CLOSE int folder = openat(l->fd, *sub ? sub : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0)
         return errno == ENOENT ? TL_OK : fail_errno(why, TL_FAILED, "cannot open %.300s/%.400s", l->path, sub);
-    struct walk w = {.each = each, .ctx = ctx, .l = l, .why = why};
+    struct walk w = {.each = each, .ctx = ctx, .l = l, .any = any, .why = why};
     buf_text(&w.path, sub);
     int rc = walk_folder(&w, folder, 0);
     buf_free(&w.path);
     return rc > 0 ? TL_OK : rc;
+}
+
+int lake_walk(struct lake *l, const char *sub, int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode),
+              void *ctx, struct fail *why) {
+    return walk_below(l, sub, false, each, ctx, why);
+}
+
+int lake_walk_any(struct lake *l, const char *sub,
+                  int (*each)(void *ctx, const char *path, int64_t bytes, unsigned mode), void *ctx, struct fail *why) {
+    return walk_below(l, sub, true, each, ctx, why);
 }

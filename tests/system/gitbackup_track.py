@@ -177,6 +177,12 @@ def rebuilt():
         ok(f"a record that is none is damage, and named; the others come back ({bad[:20]})", r.code == 14 and "acme.json" in r.out and "3 tracked names" in r.err, r)
         v = w.tl("verify")
         ok("verify says so, too", v.code == 14 and v.out.count("acme.json") == 1, v)
+    for what, make in (("a link", lambda p: p.symlink_to(records["octocat.json"])), ("a pipe", os.mkfifo), ("a link to a folder", lambda p: p.symlink_to(w.dir))):
+        records["acme.json"].unlink()
+        make(records["acme.json"])
+        r, v = w.tl("rebuild", "--catalog", w.dir / f"odd-{what[2:]}.db"), w.tl("verify")
+        ok(f"{what} in the place of a record is damage, and named", r.code == 14 and "acme.json: it is no file" in r.out and "3 tracked names" in r.err, r)
+        ok(f"{what}: verify says so, too", v.code == 14 and v.out.count("acme.json") == 1, v)
     f.close()
 
 
