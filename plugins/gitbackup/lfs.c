@@ -3,17 +3,21 @@
  *
  * They are asked for by the fetching of the host, as everything else from outside: the leash, the guard of addresses,
  * limits and secrets hold for them, too; an answer that sends the token anywhere else is none. What is kept is what its
- * name says, and never again asked for. REPO.lfs lists what is known: OID SIZE, behind a '-' when it is not kept.
+ * name says, and never again asked for; of what lacked the last time, some are asked for again, in turn. REPO.lfs lists
+ * what is known: OID SIZE, behind a '-' when it is not kept.
  * https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "gitbackup.h"
 
 enum {
     OBJECTS_MOST = 50000, /* in one repository: a pointer costs its maker nothing */
     BATCH = 100,          /* asked for at once */
+    AGAIN_MOST = 1000,    /* of those that lacked the last time, asked for in one run */
     FRESH_MOST = 250,     /* attachments of one run; others come with the next */
     NAMES_MOST = 2 << 20, /* bytes of names of blobs that are looked at in one go */
     SAID_MOST = 20,       /* lines of a log about those that are not there */
@@ -27,6 +31,7 @@ enum {
 struct object {
     const char *oid, *size;  /* size: digits */
     bool kept, asked, tried; /* tried: what there is to say of it was said */
+    bool lacked;             /* the last time */
 };
 struct lfs {
     struct tl_run *run;
@@ -34,9 +39,11 @@ struct lfs {
     const struct tl_backup *like; /* server, owner, name, at_us */
     struct object *item;
     size_t count, room, fresh, gone;
-    bool full; /* there are more than OBJECTS_MOST */
+    bool full;    /* there are more than OBJECTS_MOST */
+    bool put_off; /* there are more than AGAIN_MOST */
     int broken;
-    const char *why; /* the last that went wrong on the way */
+    const char *last; /* the one whose turn came last */
+    const char *why;  /* the last that went wrong on the way */
     const char *list_before;
     size_t list_before_len;
 };
@@ -76,6 +83,8 @@ static void settle(struct lfs *l) {
     for (size_t i = 0; i < l->count; i++)
         if (n == 0 || strcmp(l->item[n - 1].oid, l->item[i].oid) != 0)
             l->item[n++] = l->item[i];
+        else
+            l->item[n - 1].lacked = l->item[n - 1].lacked || l->item[i].lacked;
     for (size_t i = 0; i < n; i++)
         spare += !l->item[i].kept;
     size_t drop = n > OBJECTS_MOST ? n - OBJECTS_MOST : 0;
@@ -126,7 +135,10 @@ static int read_list(struct lfs *l) {
         const char *oid = kept ? at : at + 1, *line_end = at + len;
         if (line_end - oid > OID + 1 && oid[OID] == ' ') {
             struct tl_span id = {oid, OID}, size = {oid + OID + 1, (size_t)(line_end - oid - OID - 1)};
+            size_t before = l->count;
             rc = is_oid(id) && is_size(size) ? add(l, id, size, kept) : TL_OK;
+            if (!rc && l->count > before)
+                l->item[l->count - 1].lacked = !kept;
         }
         at += len + 1;
     }
@@ -420,6 +432,7 @@ static int take_answer(struct lfs *l, const struct tl_response *res) {
         if (!x || x->kept || !x->asked || x->tried)
             continue;
         x->tried = true;
+        l->last = x->oid;
         if (!value_at(l->run, &one, "/actions/download", &action)) {
             if (l->gone++ < SAID_MOST)
                 tl_log(l->run, TL_WARN, "%s: the server has no large file %.12s: %s", l->m->repository->full_name,
@@ -474,24 +487,59 @@ static int ask(struct lfs *l, const char *url, struct text *objects, struct tl_r
                : tl_fail(l->run, TL_FAILED, "asked for large files, %s answered %d", l->m->origin, res->status);
 }
 
+/* Behind the one whose turn came last in an earlier run, which the cache remembers, or from the beginning. */
+static size_t first_turn(const struct lfs *l) {
+    char oid[OID + 1] = "";
+    const char *path = mirror_path(l->m, ".turn");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    ssize_t n = fd >= 0 ? read(fd, oid, OID) : 0;
+    size_t i = 0;
+    if (fd >= 0)
+        close(fd);
+    while (n == OID && i < l->count && strcmp(l->item[i].oid, oid) <= 0)
+        i++;
+    return i < l->count ? i : 0;
+}
+
+static void remember_turn(const struct lfs *l) {
+    const char *path = l->last ? mirror_path(l->m, ".turn") : NULL;
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (fd < 0)
+        return;
+    if (pwrite(fd, l->last, OID, 0) != OID)
+        unlink(path); /* from the beginning, then */
+    close(fd);
+}
+
 static int fetch_all(struct lfs *l) {
     const char *url = address(l);
     int rc = url ? TL_OK : no_memory(l->run);
+    size_t again = 0, begin = first_turn(l);
     for (size_t i = 0; i < l->count && !rc && l->fresh < FRESH_MOST && l->broken < BROKEN_MOST;) {
         struct text objects = {.run = l->run};
         struct tl_response res;
-        for (size_t n = 0; i < l->count && n < BATCH; i++)
-            if (is_wanted(l, &l->item[i])) {
-                text_word(&objects, text_format(l->run, "%s{\"oid\":\"%s\",\"size\":%s}", n++ ? "," : "",
-                                                l->item[i].oid, l->item[i].size));
-                l->item[i].asked = true;
+        const char *last = NULL;
+        for (size_t n = 0; i < l->count && n < BATCH; i++) {
+            struct object *x = &l->item[(begin + i) % l->count];
+            bool late = x->lacked && again == AGAIN_MOST;
+            if (!is_wanted(l, x) || late) {
+                l->put_off = l->put_off || (late && is_wanted(l, x));
+                continue;
             }
+            text_word(&objects, text_format(l->run, "%s{\"oid\":\"%s\",\"size\":%s}", n++ ? "," : "", x->oid, x->size));
+            x->asked = true;
+            again += x->lacked;
+            last = x->oid;
+        }
         if (!objects.len)
             break;
         rc = ask(l, url, &objects, &res);
         if (!rc)
             rc = take_answer(l, &res);
+        if (!rc && last && l->fresh < FRESH_MOST && l->broken < BROKEN_MOST)
+            l->last = last; /* also of those that the answer does not name */
     }
+    remember_turn(l);
     if (rc == TL_NOTFOUND) {
         tl_reason(l->run);
         return TL_OK;
@@ -539,7 +587,7 @@ static void tell(struct lfs *l, struct outcome *o) {
     }
     o->lfs = !l->count ? "none" : kept == l->count ? "kept" : kept ? "partial" : "pointers-only";
     o->lfs_reason = l->why;
-    o->lfs_waiting = l->fresh == FRESH_MOST && waiting > 0;
+    o->lfs_waiting = waiting > 0 && (l->fresh == FRESH_MOST || (l->put_off && l->fresh > 0));
     if (l->full)
         tl_log(l->run, TL_WARN, "%s: there are more than %d large files in Git LFS: the others are left out",
                l->m->repository->full_name, OBJECTS_MOST);
@@ -547,6 +595,11 @@ static void tell(struct lfs *l, struct outcome *o) {
         tl_log(l->run, TL_WARN,
                "%s: of %zu large files in Git LFS the backup has %zu; of the others it has their pointers alone",
                l->m->repository->full_name, l->count, kept);
+    if (l->put_off)
+        tl_log(l->run, TL_WARN,
+               "%s: of large files that lack, %d are asked for again at a time: the others have their "
+               "turn in the next runs",
+               l->m->repository->full_name, AGAIN_MOST);
 }
 
 static int carry_out(struct lfs *l, struct outcome *o) {

@@ -212,6 +212,34 @@ def gone():
     f.close()
 
 
+def in_turn():
+    """Of many that the server has not, some are asked for again in each run, and none for ever passed over."""
+    every = {sha(str(n).encode()): str(n).encode() for n in range(1150)}
+    f = Farm()
+    f.lfs = {}
+    f.add("acme", "large", 1).commit({f"{n}.bin": pointer(x) for n, x in enumerate(every.values())})
+    asked = []
+    for n in range(3):
+        f.batches = []
+        r = f.go("acme", apart=n > 0)
+        asked.append([oid for b in f.batches for oid in b])
+        eq("a server that has none is no failure", (r.code, "1000 are asked for again at a time" in r.err), (0, n > 0))
+    eq("at first all, then some of them", [len(x) for x in asked], [1150, 1000, 1000])
+    eq("in turn", (len(set(asked[1])), asked[2][:150], set(asked[1] + asked[2]) == set(every)), (1000, sorted(every)[1000:], True))
+    f.batches, f.lfs = [], {oid: every[oid] for oid in sorted(every)[-20:]}
+    r = f.go("acme", apart=True)
+    eq("those that have come are found, and the others are asked for, too", (r.code, kept(f) == f.lfs, len({oid for b in f.batches for oid in b})), (0, True, 1150))
+    f.close()
+    wrong = [str(n).encode() * 30 for n in range(6)]
+    f, _ = large(*wrong, b"good" * 40)
+    last = max(f.lfs)
+    f.lfs = {oid: x if oid == last else b"something else" for oid, x in f.lfs.items()}
+    f.go("acme")
+    r = f.go("acme", apart=True)
+    eq("what goes wrong at first holds up nothing behind it for ever", (r.code, set(kept(f))), (5, {last}))
+    f.close()
+
+
 def no_end():
     oid = sha(b"never seen")
     f = Farm()
@@ -240,4 +268,4 @@ def crowd():
     f.close()
 
 
-main(whole, pieces, lacking, where_it_goes, many, gone, no_end, crowd)
+main(whole, pieces, lacking, where_it_goes, many, gone, in_turn, no_end, crowd)
