@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/times.h"
@@ -103,11 +104,17 @@ void tracker_close(struct tracker *t) {
 
 /* ---- the verbs */
 
+/* Whoever died between the row and its record gives the same command again. */
+static int keep_record(struct tracker *t, const char *name, struct fail *why) {
+    FAULT_POINT("tracked");
+    return t->lake ? tracker_record_write(t->lake, t->store, name, why) : TL_OK;
+}
+
 int tracker_add(struct tracker *t, const char *name, bool *added, struct fail *why) {
     bool there;
     int rc = store_track_add(t->store, name, added, why);
-    if (!rc && t->lake)
-        rc = tracker_record_write(t->lake, t->store, name, why);
+    if (!rc)
+        rc = keep_record(t, name, why);
     return rc || !t->redis ? rc : tracker_redis_add(t->redis, name, -1, &there, why);
 }
 
@@ -162,7 +169,10 @@ int tracker_complete(struct tracker *t, const char *name, int64_t token, const c
                       : store_track_complete(t->store, name, token, error, why);
     if (!rc && t->redis)
         rc = store_track_note(t->store, name, error, why);
-    return rc || !t->lake ? rc : tracker_record_write(t->lake, t->store, name, why);
+    if (rc && rc != TL_NOTFOUND)
+        return rc;
+    int kept = keep_record(t, name, why); /* also when it was completed before, which lost the lock */
+    return kept ? kept : rc;
 }
 
 bool tracker_is_remote(const struct tracker *t) {

@@ -162,6 +162,26 @@ static int each_tracked(void *ctx, const char *path, int64_t bytes, unsigned mod
     return TL_OK;
 }
 
+/* It may be on its way: a row is there a moment before its record. */
+static int each_name(void *ctx, const struct store_row *row) {
+    struct verify *v = ctx;
+    AUTO_FREE char *name = mem_text_n(row->value[0].text.ptr, row->value[0].text.len);
+    AUTO_BUF struct buf path = BUF_INIT, text = BUF_INIT;
+    char file[4096];
+    struct stat st;
+    lake_tracked_path(&path, name);
+    snprintf(file, sizeof file, "%s/%s", lake_path(v->o->lake), path.data);
+    if (lstat(file, &st) == 0)
+        return TL_OK;
+    buf_printf(&text,
+               "%.200s is tracked, and has no record, so a rebuild would not bring it back: trotline track add %.200s "
+               "writes it",
+               name, name);
+    v->sums->warnings++;
+    v->o->warning(v->o->ctx, path.data, text.data);
+    return TL_OK;
+}
+
 int verify_tables(struct verify *v, int64_t root) {
     static const char *const folder[] = {LAKE_ITEMS, LAKE_TYPED, LAKE_REJECTS, LAKE_TABLES};
     struct known known = {0};
@@ -170,6 +190,8 @@ int verify_tables(struct verify *v, int64_t root) {
         rc = lake_walk(v->o->lake, folder[i], each_file, v, v->why);
     if (!root && !rc)
         rc = lake_walk_any(v->o->lake, LAKE_TRACKED, each_tracked, v, v->why);
+    if (!root && !rc)
+        rc = store_query(v->o->store, "SELECT name FROM tracked", NULL, 0, each_name, v, v->why);
     if (!rc)
         rc = store_table_of(v->o->store, root, add_known, &known, v->why);
     for (size_t i = 0; !rc && i < known.count; i++)
