@@ -10,7 +10,15 @@
 #include "engine/config_schema.h"
 #include "net/url.h"
 
-enum { RULES_MAX = 200, PATTERNS_MAX = 10000, WHERE_MAX = 16, VALUES_MAX = 200, TEXT_MOST = 1000, NAME_MOST = 200 };
+enum {
+    RULES_MAX = 200,
+    PATTERNS_MAX = 10000,
+    WHERE_MAX = 16,
+    VALUES_MAX = 200,
+    TEXT_MOST = 1000,
+    NAME_MOST = 200,
+    PATTERN_MOST = 4096
+};
 
 static const char usual_rules[] =
     "count:\n"
@@ -178,6 +186,11 @@ static int take_values(const struct resolving *x, const struct yaml_node *n, str
     for (const struct yaml_node *v = n->kind == YAML_LIST ? n->first : n; v; v = v == n ? NULL : v->next) {
         if (v->kind != YAML_SCALAR)
             return yaml_fail(x->r->err, v, "'where' wants texts and numbers");
+        if (yaml_is_null(v))
+            return yaml_fail(x->r->err, v, "'where' finds no value that is none: '%.20s' itself stands in quotes",
+                             v->text);
+        if (strlen(v->text) > PATTERN_MOST)
+            return yaml_fail(x->r->err, v, "'where' wants patterns of up to %d bytes", PATTERN_MOST);
         pattern[i++] = v->text;
     }
     out->pattern = pattern;

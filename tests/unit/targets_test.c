@@ -205,6 +205,8 @@ static void rules_are_looked_up(void **state) {
         {"count: [{type: http_link, column: to_url, as: hots}]\n", "r.yml:1:47: ", "host, url, urn or name"},
         {"count: [{type: http_link, column: to_url, where: {relation: x}}]\n", "r.yml:1:51: ", "no column 'relation'"},
         {"count: [{type: http_link, column: to_url, where: {rel: {}}}]\n", "r.yml:1:56: ", "a value for each column"},
+        {"count: [{type: http_link, column: to_url, where: {rel: [a, ~]}}]\n", "r.yml:1:60: ", "stands in quotes"},
+        {"count: [{type: http_link, column: to_url, where: {rel: null}}]\n", "r.yml:1:56: ", "stands in quotes"},
         {"react: [{name: a, on: {type: http_link}, column: to_url}, {name: a, on: {type: http_link}, column: "
          "to_url}]\n",
          "r.yml:1:", "two reactions"},
