@@ -184,7 +184,7 @@ static int candidates(struct cmd_open *o, const struct cmd_globals *g, const str
     const struct store_value args[] = {store_int(x->all), store_int(x->most)};
     struct discovery d;
     struct fail why = FAIL_INIT;
-    int64_t failed = 0;
+    int64_t failed = 0, unheard = 0;
     int code = cmd_open(o, g, 0, NULL, 0);
     if (!code && discovery_read(&o->config, &d, &why))
         return cmd_fail(&why, EXIT_CONFIG);
@@ -198,6 +198,12 @@ static int candidates(struct cmd_open *o, const struct cmd_globals *g, const str
         return cmd_fail(&why, EXIT_INTERNAL);
     if (!cmd_flush(stdout))
         return EXIT_DISK;
+    if (targets_unheard(&o->config, o->store, &unheard, &why))
+        return cmd_fail(&why, EXIT_INTERNAL);
+    if (unheard)
+        log_warn("%lld candidates that reactions want (wanted_by) lead to private addresses, and are never promoted: "
+                 "fetch.private, or trotline promote",
+                 (long long)unheard);
     if (failed)
         log_ending(EXIT_LINE, "%lld documents could not be looked at for candidates (see above)", (long long)failed);
     return failed ? EXIT_LINE : EXIT_DONE;

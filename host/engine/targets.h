@@ -70,4 +70,6 @@ int targets_react(const struct config *c, struct store *s, struct lake *l, const
                   const struct discovery *d, int64_t now_us,
                   void (*told)(const char *id, const char *text, const char *reaction), struct targets_reacted *out,
                   struct fail *why);
+/* How many candidates reactions want that never come to anything: they lead to private addresses. */
+int targets_unheard(const struct config *c, struct store *s, int64_t *count, struct fail *why);
 #endif

@@ -184,10 +184,21 @@ struct wish {
     char *text, *url;
 };
 struct reacting {
+    const struct config *c;
+    const struct targets *known;
     const struct discovery *d;
     struct wish *wish;
     size_t count, room;
+    int64_t unheard;
 };
+
+/* A page that names an address of the inside is not heard. */
+static bool is_private(const struct config *c, const char *text) {
+    AUTO_BUF struct buf href = BUF_INIT;
+    struct url u;
+    return text && !c->fetch.private_allowed && url_parse(&href, span_of(text), NULL, &u) == TL_OK &&
+           guard_literal(u.host) != GUARD_PUBLIC;
+}
 
 static int add_wish(void *ctx, const struct store_candidate *c) {
     struct reacting *x = ctx;
@@ -197,6 +208,8 @@ static int add_wish(void *ctx, const struct store_candidate *c) {
             by = &x->d->react[i];
     if (!by || c->score < by->score)
         return TL_OK;
+    if (is_private(x->c, c->url) || targets_watching(x->known, c->kind, c->text))
+        return TL_OK; /* before it is counted: those that never come to anything leave room for others */
     MEM_GROW(x->wish, x->count, x->room);
     struct wish *w = &x->wish[x->count++];
     *w = (struct wish){.text = mem_text(c->text), .url = mem_text(c->url)};
@@ -218,19 +231,24 @@ static bool came_before(const struct reacting *x, size_t i) {
     return false;
 }
 
-/* A page that names an address of the inside is not heard. */
-static bool is_private(const struct config *c, const char *text) {
-    AUTO_BUF struct buf href = BUF_INIT;
-    struct url u;
-    return text && !c->fetch.private_allowed && url_parse(&href, span_of(text), NULL, &u) == TL_OK &&
-           guard_literal(u.host) != GUARD_PUBLIC;
+static int count_unheard(void *ctx, const struct store_candidate *c) {
+    struct reacting *x = ctx;
+    x->unheard += is_private(x->c, c->url);
+    return TL_OK;
+}
+
+int targets_unheard(const struct config *c, struct store *s, int64_t *count, struct fail *why) {
+    struct reacting x = {.c = c};
+    int rc = store_wanted(s, count_unheard, &x, why);
+    *count = x.unheard;
+    return rc;
 }
 
 int targets_react(const struct config *c, struct store *s, struct lake *l, const struct targets *known,
                   const struct discovery *d, int64_t now_us,
                   void (*told)(const char *id, const char *text, const char *reaction), struct targets_reacted *out,
                   struct fail *why) {
-    struct reacting x = {.d = d};
+    struct reacting x = {.c = c, .known = known, .d = d};
     *out = (struct targets_reacted){0};
     int rc = d->react_count ? store_wanted(s, add_wish, &x, why) : TL_OK;
     for (size_t i = 0; i < x.count; i++) {
@@ -239,7 +257,7 @@ int targets_react(const struct config *c, struct store *s, struct lake *l, const
         struct fail reason = FAIL_INIT;
         w->p.now_us = now_us;
         w->p.most = c->targets.promotions;
-        if (!rc && !came_before(&x, i) && !is_private(c, w->url) && !targets_watching(known, w->p.kind, w->text)) {
+        if (!rc && !came_before(&x, i)) {
             int answer = targets_promote(s, l, known, &w->p, &id, &reason);
             out->promoted += answer == TL_OK;
             out->held_back += answer == TL_REFUSED;
