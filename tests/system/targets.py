@@ -174,6 +174,17 @@ def flood():
     ok("and it is said", "more than 10000 candidates" in r.err, r.err)
 
 
+def crowded():
+    """Private addresses in great numbers keep nobody else from being promoted."""
+    inside = (f"http://10.0.{n // 250}.{n % 250 + 1}/" for n in range(10000))
+    site, w = Site(script=script({"/": page("/b", *inside), "/b": page("http://somebody.test/")})), World(config="targets: {rules: rules.yml}\n")
+    (w.dir / "rules.yml").write_text("react:\n  - {name: all, on: {type: http_link, where: {to_url: ['*//10.*', '*//somebody.*']}}, column: to_url}\n")
+    target(w, "start", site.base + "/", leash="{depth: 2, runs: 20, hosts: [127.0.0.1]}")
+    w.tl("run", "--due", "--now", at())
+    w.tl("run", "--due", "--now", at(0, 1))
+    eq("the one that can be is", [p["text"] for p in w.sql("SELECT text FROM promotions")], ["somebody.test"])
+
+
 def entities():
     """Entities that links lead to, by their URNs; names that a column has; one promoted by a template."""
     w = Hub({"/repos/acme/rocket": repo(), "/repos/acme/rocket/issues?state=all": [issue(1, 1), issue(2, 2)]}, config="targets: {rules: rules.yml}\n")
@@ -305,4 +316,4 @@ def chain():
     ok("a reaction on names needs a template", r.code == 3 and "needs a 'template'" in r.err, r)
 
 
-main(the_clock, drift, honest, overlap, found, reused, flood, entities, by_hand, inside, chain)
+main(the_clock, drift, honest, overlap, found, reused, flood, crowded, entities, by_hand, inside, chain)
