@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -72,7 +73,7 @@ static int on_decoded(void *ctx, const char *ptr, size_t len) {
             if (w < 0 && errno == EINTR)
                 continue;
             if (w < 0) {
-                transfer_break_off(t, TRANSFER_DISK, "cannot write the attachment (errno %d)", errno);
+                transfer_break_off(t, TRANSFER_DISK, "cannot write the attachment: %s", strerrordesc_np(errno));
                 return TL_FAILED;
             }
             at += (size_t)w;
