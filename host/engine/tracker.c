@@ -122,7 +122,8 @@ int tracker_remove(struct tracker *t, const char *name, bool *removed, struct fa
     int rc = store_track_remove(t->store, name, removed, why);
     if (!rc && t->redis)
         rc = tracker_redis_remove(t->redis, name, removed, why);
-    return rc || !t->lake ? rc : tracker_record_write(t->lake, t->store, name, why);
+    FAULT_POINT("tracked");
+    return rc || !t->lake ? rc : tracker_record_remove(t->lake, t->store, name, why);
 }
 
 static int64_t ms_of(int64_t us) {

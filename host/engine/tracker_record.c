@@ -33,7 +33,8 @@ static int each_row(void *ctx, const struct store_row *row) {
     return 0;
 }
 
-int tracker_record_write(struct lake *l, struct store *s, const char *name, struct fail *why) {
+/* gone: it may be that the catalog has it no more. */
+static int settle(struct lake *l, struct store *s, const char *name, bool gone, struct fail *why) {
     const struct store_value arg = store_text(name);
     AUTO_BUF struct buf text = BUF_INIT;
     AUTO_CLOSE int lock = lake_tracked_lock(l, why);
@@ -43,7 +44,17 @@ int tracker_record_write(struct lake *l, struct store *s, const char *name, stru
                          1, each_row, &text, why);
     if (rc)
         return rc;
-    return text.len ? lake_tracked_write(l, name, buf_span(&text), why) : lake_tracked_remove(l, name, why);
+    if (text.len)
+        return lake_tracked_write(l, name, buf_span(&text), why);
+    return gone ? lake_tracked_remove(l, name, why) : TL_OK;
+}
+
+int tracker_record_write(struct lake *l, struct store *s, const char *name, struct fail *why) {
+    return settle(l, s, name, false, why);
+}
+
+int tracker_record_remove(struct lake *l, struct store *s, const char *name, struct fail *why) {
+    return settle(l, s, name, true, why);
 }
 
 /* ---- reading */

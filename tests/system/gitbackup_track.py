@@ -204,6 +204,12 @@ def track_killed():
     eq("the record has it not", json.loads(record.read_text())["completed_at"], None)
     eq("again: the lock is lost, as it is", w.tl(*done).code, 1)
     eq("and the record has it", json.loads(record.read_text())["completed_at"], w.one(f"SELECT completed_at FROM tracked WHERE name = '{name}'"))
+    for p in w.dir.glob("catalog.db*"):
+        p.unlink()
+    eq("of a catalog that has it not, to complete it takes no record away", (w.tl(*done).code, record.exists()), (1, True))
+    eq("rebuilt", (w.tl("rebuild", "--catalog", w.dir / "other.db").code, w.tl("rebuild").code), (0, 0))
+    ok("killed after it was removed", w.tl("track", "remove", name, env={"TROTLINE_FAULT": "tracked:1"}).code < 0)
+    eq("and taken away by the same command", (record.exists(), w.tl("track", "remove", name).code, record.exists()), (True, 0, False))
 
 
 def track_redis():
