@@ -69,7 +69,7 @@ static int read_recorded(struct running *r) {
     return code;
 }
 
-static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
+static int crawl_with(int argc, char **argv, const struct cmd_globals *g, struct run_options *o) {
     static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN},
                                           {"resume", required_argument, NULL, OPT_RESUME},
                                           {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -87,8 +87,7 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
                                           {"cookies", no_argument, NULL, OPT_COOKIES},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-    struct run_options o = {0};
-    struct running r = {.g = g, .o = &o};
+    struct running r = {.g = g, .o = o};
     struct fail why = FAIL_INIT;
     struct leash leash;
     struct http_args args = {0};
@@ -103,14 +102,14 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
         }
         limited = limited || (c >= OPT_DEPTH && c <= OPT_COOKIES);
         if (!take_argument(c, &args))
-            rc = c >= OPT_DEPTH && c <= OPT_HOST ? take_limit(c, &leash) : run_option("crawl", c, &o);
+            rc = c >= OPT_DEPTH && c <= OPT_HOST ? take_limit(c, &leash) : run_option("crawl", c, o);
     }
     write_arguments(&args, &json);
-    if (!rc && o.resume && (optind < argc || limited))
+    if (!rc && o->resume && (optind < argc || limited))
         rc = cmd_usage("crawl", "--resume goes on with the URLs and the leash that the crawl began with; give neither");
-    else if (!rc && o.resume && strcmp(o.resume, "auto") == 0)
+    else if (!rc && o->resume && strcmp(o->resume, "auto") == 0)
         rc = cmd_usage("crawl", "--resume wants the id of the crawl's root (trotline ls shows it)");
-    else if (!rc && o.resume)
+    else if (!rc && o->resume)
         rc = read_recorded(&r);
     else if (!rc && optind == argc)
         rc = cmd_usage("crawl", "which URL?");
@@ -119,6 +118,13 @@ static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
         rc = cmd_fail(&why, EXIT_USAGE);
     leash_free(&leash);
     return rc ? rc : run_and_release(&r);
+}
+
+static int crawl_main(int argc, char **argv, const struct cmd_globals *g) {
+    struct run_options o = {0};
+    int code = crawl_with(argc, argv, g, &o);
+    free(o.set);
+    return code;
 }
 
 const struct command cmd_crawl = {

@@ -54,7 +54,8 @@ static void print_sums(const struct config_types *types, const struct refine_sum
                 buf_printf(&out, "%-20s %-7s %9lld %9lld\n", types->type[i].name, types->type[i].version,
                            (long long)sums->type[i].rows, (long long)sums->type[i].rejected);
     }
-    fwrite(out.data, 1, out.len, stdout);
+    if (out.len)
+        fwrite(out.data, 1, out.len, stdout);
 }
 
 static int refine(struct cmd_open *o, const struct cmd_globals *g, const struct tables_choice *choice,

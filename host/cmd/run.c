@@ -283,11 +283,10 @@ int run_and_release(struct running *r) {
         close(r->lock_fd);
     if (r->root_fd >= 0)
         close(r->root_fd);
-    free(r->o->set);
     return code;
 }
 
-static int run_main(int argc, char **argv, const struct cmd_globals *g) {
+static int run_with(int argc, char **argv, const struct cmd_globals *g, struct run_options *o) {
     static const struct option longs[] = {{"plan", no_argument, NULL, OPT_PLAN},
                                           {"resume", required_argument, NULL, OPT_RESUME},
                                           {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -300,8 +299,7 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
                                           {"output", required_argument, NULL, 'o'},
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
-    struct run_options o = {0};
-    struct running r = {.g = g, .o = &o};
+    struct running r = {.g = g, .o = o};
     struct fail why = FAIL_INIT;
     int64_t now_us = 0;
     const char *target = NULL;
@@ -316,26 +314,33 @@ static int run_main(int argc, char **argv, const struct cmd_globals *g) {
             return cmd_usage("run", "--now takes a time such as 2026-11-30T06:00:00Z, not '%s'", optarg);
         due = due || c == OPT_DUE;
         target = c == OPT_TARGET ? optarg : target;
-        if (c != OPT_NOW && c != OPT_DUE && c != OPT_TARGET && (rc = run_option("run", c, &o)))
+        if (c != OPT_NOW && c != OPT_DUE && c != OPT_TARGET && (rc = run_option("run", c, o)))
             return rc;
     }
-    if ((due || target) && (argc > optind || o.plan || o.resume || o.set_count || (due && target)))
+    if ((due || target) && (argc > optind || o->plan || o->resume || o->set_count || (due && target)))
         return cmd_usage("run", "--%s carries out targets: it takes no crawl file, no %s--plan, --resume or --set",
                          due ? "due" : "target", due ? "--target, " : "");
     if (due)
-        return run_due(g, &o, now_us);
+        return run_due(g, o, now_us);
     if (now_us)
         return cmd_usage("run", "--now goes with --due");
     if (target)
-        return run_target(g, &o, target);
+        return run_target(g, o, target);
     if (argc - optind != 1)
         return cmd_usage("run", optind == argc ? "which crawl? Name a crawl file" : "one crawl file at a time");
     if (strncmp(argv[optind], "http://", 7) == 0 || strncmp(argv[optind], "https://", 8) == 0)
         return cmd_usage("run", "%.300s is a URL, not a crawl file; did you mean: trotline crawl %.300s", argv[optind],
                          argv[optind]);
-    if (config_crawl(argv[optind], o.set, o.set_count, &r.crawl, &why))
+    if (config_crawl(argv[optind], o->set, o->set_count, &r.crawl, &why))
         return cmd_fail(&why, EXIT_CONFIG);
     return run_and_release(&r);
+}
+
+static int run_main(int argc, char **argv, const struct cmd_globals *g) {
+    struct run_options o = {0};
+    int code = run_with(argc, argv, g, &o);
+    free(o.set);
+    return code;
 }
 
 const struct command cmd_run = {

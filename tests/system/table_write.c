@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "convert/avro.h"
@@ -45,13 +46,15 @@ _Noreturn static void give_up(const char *what, struct tl_span where) {
     exit(2);
 }
 
+static struct arena texts; /* of the plan */
+
 static char *text_of(const struct tl_json *value) {
-    struct buf text = BUF_INIT;
+    AUTO_BUF struct buf text = BUF_INIT;
     if (value->type == TL_JSON_NULL)
         return NULL;
     if (json_text(value, &text) != TL_OK)
         give_up("not a text", value->raw);
-    return buf_steal(&text);
+    return arena_text(&texts, buf_span(&text).ptr, text.len);
 }
 
 static enum column_type type_of(const char *name) {
@@ -271,5 +274,6 @@ int main(int argc, char **argv) {
     buf_free(&row.text);
     free(row.items);
     free(line);
+    arena_free(&texts);
     return 0;
 }
