@@ -90,14 +90,20 @@ static int add_given(struct exchange *x, const struct tl_header *given, struct t
     return TL_OK;
 }
 
+/* What the collector configured goes to its first origin only, but for which part it asks for. */
+static bool goes_along(const struct exchange *x, const struct tl_header *h) {
+    return !x->left_origin ||
+           (h->name && strcasecmp(h->name, "range") == 0 && !h->secret && !(h->value && secret_mark(h->value)));
+}
+
 static bool gives(const struct exchange *x, const char *name) {
-    for (size_t i = 0; !x->left_origin && i < x->q->header_count; i++)
-        if (x->q->headers[i].name && strcasecmp(x->q->headers[i].name, name) == 0)
+    for (size_t i = 0; i < x->q->header_count; i++)
+        if (x->q->headers[i].name && strcasecmp(x->q->headers[i].name, name) == 0 && goes_along(x, &x->q->headers[i]))
             return true;
     return false;
 }
 
-/* The headers of this hop, in order; what the collector configured goes to its first origin only. */
+/* The headers of this hop, in order. */
 static void ask_if(struct exchange *x, struct headers *h, struct json_writer *w, const char *name, const char *value) {
     if (!value || !header_is_sound(name, value))
         return;
@@ -142,7 +148,7 @@ static void hear_cookies(struct exchange *x) {
 static int build_headers(struct exchange *x, struct headers *h) {
     enum { MOST = 1000 };
     AUTO_BUF struct buf origin = BUF_INIT;
-    size_t given = x->left_origin ? 0 : x->q->header_count < MOST ? x->q->header_count : MOST;
+    size_t given = x->q->header_count < MOST ? x->q->header_count : MOST;
     struct json_writer w = JSON_WRITER(&x->sent);
     int rc = TL_OK;
     *h = (struct headers){arena_alloc(x->arena, (given + 6) * sizeof *h->item), 0};
@@ -155,7 +161,8 @@ static int build_headers(struct exchange *x, struct headers *h) {
     fetch_add_header(&w, "Host", x->host_port);
     fetch_add_header(&w, "User-Agent", x->f->user_agent);
     for (size_t i = 0; i < given && !rc; i++)
-        rc = add_given(x, &x->q->headers[i], buf_span(&origin), h, &w);
+        if (goes_along(x, &x->q->headers[i]))
+            rc = add_given(x, &x->q->headers[i], buf_span(&origin), h, &w);
     if (!gives(x, "accept"))
         add(h, &w, "Accept", "*/*", false);
     if (!gives(x, "accept-encoding")) /* a part of a compressed body cannot be decoded */

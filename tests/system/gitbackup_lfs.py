@@ -111,6 +111,14 @@ def pieces():
     r = f.go("acme", apart=True)
     eq("with pieces it is not", (r.code, set(kept(f))), (0, {sha(other)}))
     f.close()
+    f, _ = large(data, config="fetch: {timeout: 60s, per_host: 16, delay: 0s, max_body: 8MiB}\n")
+    store = Farm()
+    store.lfs, f.leads_to, f.media_header = f.lfs, store.base, {"Authorization": "RemoteAuth abc"}
+    r = f.go("acme")
+    eq("pieces, too, from where its server leads to; and that alone goes along", (r.code, kept(f) == f.lfs, [x[1][:8] for x in store.given], {x[2] for x in store.given}),
+       (0, True, ["bytes=0-", "bytes=83", "bytes=16"], {None}))
+    f.close()
+    store.close()
 
 
 def lacking():

@@ -114,6 +114,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
         value, asked = hub.lfs.get(oid), self.headers.get("Range")
         if isinstance(value, int) or urllib.parse.parse_qs(query) != {"X-Signature": [SIGNED], "key": ["a/b"]}:
             return self.answer(value if isinstance(value, int) else 403, b"no")
+        if hub.leads_to:
+            return self.answer(302, b"", ("Location", f"{hub.leads_to}/media/{oid}?{query}"))
         if asked and hub.flaky and not asked.startswith("bytes=0-"):
             hub.flaky = False
             return self.answer(503, b"not now")
@@ -168,6 +170,7 @@ class Farm:
         self.repos.mkdir()
         self.lists, self.pages, self.seen, self.blocked, self.made_up = {}, {}, [], set(), {}
         self.lfs, self.batches, self.given, self.ranges, self.flaky, self.media, self.media_header = None, [], [], True, False, None, None
+        self.leads_to = None
         self.step, self.gate, self.reached, self.private = step, None, threading.Event(), False
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
         self.server.daemon_threads, self.server.hub, self.server.handle_error = True, self, lambda *_: None
