@@ -49,7 +49,7 @@ plugins_github_github_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 
 pluginexec_LTLIBRARIES += plugins/gitbackup/gitbackup.la
 plugins_gitbackup_gitbackup_la_SOURCES = plugins/gitbackup/gitbackup.c plugins/gitbackup/gitbackup.h \
-	plugins/gitbackup/lfs.c plugins/gitbackup/listing.c plugins/gitbackup/mirror.c plugins/gitbackup/outcome.c plugins/gitbackup/refs.c \
+	plugins/gitbackup/lfs.c plugins/gitbackup/lfs_find.c plugins/gitbackup/listing.c plugins/gitbackup/mirror.c plugins/gitbackup/outcome.c plugins/gitbackup/refs.c \
 	plugins/gitbackup/repository.c plugins/gitbackup/source.c plugins/gitbackup/tree.c plugins/github/text.c \
 	plugins/github/text.h
 plugins_gitbackup_gitbackup_la_CFLAGS = $(PLUGIN_CFLAGS)

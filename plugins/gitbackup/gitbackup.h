@@ -112,6 +112,13 @@ const char *mirror_class(const struct mirror *m);                               
 /* ---- tree.c: what the tree of HEAD says of things that lie elsewhere */
 int tree_look(struct mirror *m, struct outcome *o);
 
+/* ---- lfs_find.c: pointers of Git LFS */
+bool lfs_all_of(struct tl_span s, const char *set); /* at least one, and each is in set */
+bool lfs_is_oid(struct tl_span s);
+bool lfs_is_size(struct tl_span s);
+/* Calls each for every pointer in all that the mirror has, also more than once for the same. */
+int lfs_find(struct mirror *m, int (*each)(void *ctx, struct tl_span oid, struct tl_span size), void *ctx);
+
 /* ---- lfs.c: large files; like has server, owner, name and time */
 int lfs_copy(struct mirror *m, const struct tl_backup *like,
              struct outcome *o); /* of all that the mirror has. (waits) */

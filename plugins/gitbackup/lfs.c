@@ -19,10 +19,7 @@ enum {
     BATCH = 100,          /* asked for at once */
     AGAIN_MOST = 1000,    /* of those that lacked the last time, asked for in one run */
     FRESH_MOST = 250,     /* attachments of one run; others come with the next */
-    NAMES_MOST = 2 << 20, /* bytes of names of blobs that are looked at in one go */
     SAID_MOST = 20,       /* lines of a log about those that are not there */
-    POINTER_LEAST = 120,  /* bytes */
-    POINTER_MOST = 1023,
     OID = 64,
     PIECE = 8 << 20, /* a large object comes in pieces, for which the time-out of a request is enough */
     BROKEN_MOST = 5  /* in a row: then the rest has to wait */
@@ -53,21 +50,6 @@ static int no_memory(struct tl_run *run) {
 }
 
 /* ---- what there is */
-
-static bool all_of(struct tl_span s, const char *set) {
-    for (size_t i = 0; i < s.len; i++)
-        if (!s.ptr[i] || !strchr(set, s.ptr[i]))
-            return false;
-    return s.len > 0;
-}
-
-static bool is_oid(struct tl_span s) {
-    return s.len == OID && all_of(s, "0123456789abcdef");
-}
-
-static bool is_size(struct tl_span s) {
-    return s.len < 19 && all_of(s, "0123456789") && (*s.ptr != '0' || s.len == 1);
-}
 
 static int by_oid(const void *a, const void *b) {
     const struct object *x = a, *y = b;
@@ -136,7 +118,7 @@ static int read_list(struct lfs *l) {
         if (line_end - oid > OID + 1 && oid[OID] == ' ') {
             struct tl_span id = {oid, OID}, size = {oid + OID + 1, (size_t)(line_end - oid - OID - 1)};
             size_t before = l->count;
-            rc = is_oid(id) && is_size(size) ? add(l, id, size, kept) : TL_OK;
+            rc = lfs_is_oid(id) && lfs_is_size(size) ? add(l, id, size, kept) : TL_OK;
             if (!rc && l->count > before)
                 l->item[l->count - 1].lacked = !kept;
         }
@@ -145,125 +127,8 @@ static int read_list(struct lfs *l) {
     return rc;
 }
 
-/* Names of blobs that are as small as pointers, in order, behind *after, as many as are read at once; the last of them
- * is the next *after, or NULL when there are no more: a repository may have millions, a run's memory has an end. */
-static int list_blobs(struct lfs *l, const char **after, struct text *out) {
-    const char *const argv[] = {"git",
-                                "-C",
-                                l->m->git,
-                                "cat-file",
-                                "--batch-all-objects",
-                                "--batch-check=%(objecttype) %(objectsize) %(objectname)",
-                                NULL};
-    struct tl_program p;
-    struct tl_span line;
-    int status = 0, rc;
-    bool more = false;
-    size_t last = 0; /* where the last name begins */
-    mirror_begin(l->m, argv, &p);
-    p.max_output = 0;
-    if (!p.env)
-        return no_memory(l->run);
-    out->len = 0;
-    rc = tl_process_start(l->run, &p);
-    while (!rc && !(rc = tl_process_line(l->run, &line))) {
-        char *name = NULL;
-        if (line.len < 8 || memcmp(line.ptr, "blob ", 5) != 0)
-            continue;
-        long size = strtol(line.ptr + 5, &name, 10);
-        if (size < POINTER_LEAST || size > POINTER_MOST || !name || *name++ != ' ' ||
-            (*after && strcmp(name, *after) <= 0))
-            continue;
-        more = out->len >= NAMES_MOST;
-        if (more)
-            continue;
-        last = out->len;
-        text_word(out, name);
-        text_add(out, "\n", 1);
-        if (out->lost)
-            return no_memory(l->run);
-    }
-    *after = more ? text_copy(l->run, (struct tl_span){out->ptr + last, out->len - last - 1}) : NULL;
-    return rc == TL_NOTFOUND ? tl_process_end(l->run, &status, NULL) : rc;
-}
-
-struct reading {
-    struct lfs *l;
-    int64_t left; /* bytes of the blob that are still to come */
-    int at;       /* lines of it that were right: version, oid */
-    char oid[OID];
-};
-
-/* What cat-file --batch says: "OID blob SIZE", the blob, a newline. */
-static int read_line(struct reading *r, struct tl_span line) {
-    static const char version[] = "version https://git-lfs.github.com/spec/v1";
-    if (r->left <= 0) {
-        const char *size = memrchr(line.ptr, ' ', line.len); /* or "OID missing" */
-        bool known = size && is_size((struct tl_span){size + 1, (size_t)(line.ptr + line.len - size - 1)});
-        r->left = known ? strtoll(size + 1, NULL, 10) + 1 : 0;
-        r->at = 0;
-        return TL_OK;
-    }
-    r->left -= (int64_t)line.len + 1;
-    if (r->at == 0) {
-        r->at = line.len == sizeof version - 1 && memcmp(line.ptr, version, line.len) == 0 ? 1 : -1;
-    } else if (r->at == 1 && line.len == 11 + OID && memcmp(line.ptr, "oid sha256:", 11) == 0 &&
-               is_oid((struct tl_span){line.ptr + 11, OID})) {
-        memcpy(r->oid, line.ptr + 11, OID);
-        r->at = 2;
-    } else if (r->at == 1 && line.len > 4 && memcmp(line.ptr, "ext-", 4) == 0) {
-        return TL_OK; /* lines of extensions stand before the oid */
-    } else {
-        bool sized = r->at == 2 && line.len > 5 && memcmp(line.ptr, "size ", 5) == 0 &&
-                     is_size((struct tl_span){line.ptr + 5, line.len - 5});
-        r->at = -1;
-        return sized ? add(r->l, (struct tl_span){r->oid, OID}, (struct tl_span){line.ptr + 5, line.len - 5}, false)
-                     : TL_OK;
-    }
-    return TL_OK;
-}
-
-/* Some at a time, for what a program is given at its start is bounded. */
-static int read_blobs(struct lfs *l, const struct text *names) {
-    enum { PART = 32768 };
-    const char *const argv[] = {"git", "-C", l->m->git, "cat-file", "--batch", "--buffer", NULL};
-    struct reading r = {.l = l};
-    struct tl_program p;
-    struct tl_span line;
-    int status = 0, rc = TL_OK;
-    for (size_t at = 0; at < names->len && !rc;) {
-        size_t n = names->len - at > PART ? PART : names->len - at;
-        while (at + n < names->len && names->ptr[at + n - 1] != '\n')
-            n++;
-        mirror_begin(l->m, argv, &p);
-        p.max_output = 0;
-        p.input = (struct tl_span){names->ptr + at, n};
-        if (!p.env)
-            return no_memory(l->run);
-        r.left = 0;
-        rc = tl_process_start(l->run, &p);
-        if (!rc)
-            rc = tl_process_write(l->run, (struct tl_span){"", 0});
-        while (!rc && !(rc = tl_process_line(l->run, &line)))
-            rc = read_line(&r, line);
-        if (rc == TL_NOTFOUND)
-            rc = tl_process_end(l->run, &status, NULL);
-        at += n;
-    }
-    return rc;
-}
-
-static int find(struct lfs *l) {
-    struct text names = {.run = l->run};
-    const char *after = NULL;
-    int rc;
-    do {
-        rc = list_blobs(l, &after, &names);
-        if (!rc && names.len)
-            rc = read_blobs(l, &names);
-    } while (!rc && after);
-    settle(l);
-    return rc;
+static int add_pointer(void *ctx, struct tl_span oid, struct tl_span size) {
+    return add(ctx, oid, size, false);
 }
 
 /* ---- fetching */
@@ -302,8 +167,8 @@ static size_t headers_of(struct lfs *l, const struct tl_json *action, struct tl_
             item.key.len > 2 ? text_copy(l->run, (struct tl_span){item.key.ptr + 1, item.key.len - 2}) : NULL;
         const char *value = value_text(l->run, &item, "");
         bool fine = name && value &&
-                    all_of((struct tl_span){name, strlen(name)}, "abcdefghijklmnopqrstuvwxyz"
-                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+                    lfs_all_of((struct tl_span){name, strlen(name)}, "abcdefghijklmnopqrstuvwxyz"
+                                                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
         for (size_t i = 0; i < sizeof not_these / sizeof *not_these && fine; i++)
             fine = strcasecmp(name, not_these[i]) != 0;
         for (const char *c = value; fine && *c; c++)
@@ -616,7 +481,8 @@ int lfs_copy(struct mirror *m, const struct tl_backup *like, struct outcome *o) 
     struct lfs l = {.run = m->run, .m = m, .like = like};
     int rc = read_list(&l);
     if (!rc)
-        rc = find(&l);
+        rc = lfs_find(m, add_pointer, &l);
+    settle(&l);
     return rc ? rc : carry_out(&l, o);
 }
 
