@@ -14,6 +14,18 @@ ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, "GIT
        "LC_ALL": "C", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*", "GIT_HTTP_EXPORT_ALL": "1"}
 
 
+def backend(folder, request, path, query, body):
+    """What `git http-backend` says to a request of an HTTP handler: (status, headers, body)."""
+    env = {**ENV, "GIT_PROJECT_ROOT": str(folder), "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": request.command,
+           "REMOTE_ADDR": "127.0.0.1", "CONTENT_TYPE": request.headers.get("Content-Type") or "", "CONTENT_LENGTH": str(len(body)),
+           "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding") or "",
+           "GIT_PROTOCOL": request.headers.get("Git-Protocol") or ""}
+    p = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env=env, timeout=60)
+    head, _, rest = p.stdout.partition(b"\r\n\r\n")
+    headers = [tuple(h.decode().split(": ", 1)) for h in head.split(b"\r\n") if b": " in h]
+    return next((int(v.split()[0]) for k, v in headers if k == "Status"), 200), headers, rest
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -48,13 +60,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         given = server.before(*request) if server.before else None
         if given:
             return self.answer(*given)
-        env = {**ENV, "GIT_PROJECT_ROOT": str(server.folder), "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": self.command,
-               "REMOTE_ADDR": "127.0.0.1", "CONTENT_TYPE": self.headers.get("Content-Type") or "", "CONTENT_LENGTH": str(len(body)),
-               "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding") or "", "GIT_PROTOCOL": self.headers.get("Git-Protocol") or ""}
-        p = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env=env, timeout=60)
-        head, _, rest = p.stdout.partition(b"\r\n\r\n")
-        headers = [tuple(h.decode().split(": ", 1)) for h in head.split(b"\r\n") if b": " in h]
-        self.answer(next((int(v.split()[0]) for k, v in headers if k == "Status"), 200), headers, rest)
+        self.answer(*backend(server.folder, self, path, query, body))
 
     do_POST = do_GET
 

@@ -8,6 +8,9 @@ import urllib.parse
 sys.dont_write_bytecode = True
 from lib import *  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "server"))
+from git_server import backend  # noqa: E402
+
 GIT_ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, "GIT_CONFIG_NOSYSTEM": "1",
            "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_CONFIG_COUNT": "1",
            "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
@@ -78,15 +81,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if self.command == "POST" and hub.gate:
             hub.reached.set()
             hub.gate.wait(PATIENCE)
-        env = {**GIT_ENV, "GIT_PROJECT_ROOT": str(hub.repos), "GIT_HTTP_EXPORT_ALL": "1", "PATH_INFO": path,
-               "QUERY_STRING": query, "REQUEST_METHOD": self.command, "REMOTE_ADDR": "127.0.0.1",
-               "CONTENT_TYPE": self.headers.get("Content-Type") or "", "CONTENT_LENGTH": str(len(body)),
-               "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding") or "",
-               "GIT_PROTOCOL": self.headers.get("Git-Protocol") or ""}
-        p = subprocess.run(["git", "http-backend"], input=body, capture_output=True, env=env, timeout=PATIENCE)
-        head, _, rest = p.stdout.partition(b"\r\n\r\n")
-        headers = [tuple(h.decode().split(": ", 1)) for h in head.split(b"\r\n") if b": " in h]
-        status = next((int(v.split()[0]) for k, v in headers if k == "Status"), 200)
+        status, headers, rest = backend(hub.repos, self, path, query, body)
         self.send_response(status)
         for k, v in headers:
             if k not in ("Status", "Content-Length"):
